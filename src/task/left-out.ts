@@ -6,10 +6,10 @@ const OWN_FOLDER = '.claude/context/';
 
 /** Pattern for the status projection of a loop directory. */
 const SHOWN = /^\.ralph\/[^/]+\/(?:(?:state|proof)\.json$|events\.jsonl$|iterations\/|runs\/)/;
-/** Folders only, as in git's patterns: a file whose name merely begins so is the agent's. */
+/** Matches folders only, as in git's patterns: a file whose name begins like this is the agent's. */
 const RUNNERS = /(?:^|\/)\.ralph-runner[^/]*\//;
 
-/** Pathspecs of git that leave out what `isLoopsOwn` names. */
+/** Pathspecs that exclude what `isLoopsOwn` names. */
 export const WITHOUT_OWN: readonly string[] = [
   GUARDRAILS,
   `${OWN_FOLDER}**`,

@@ -3,13 +3,13 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:pat
 import { callHere, programName } from '../state/process/program.ts';
 import { quoted } from '../text/quote.ts';
 
-/** A file of another loop or specification tool. */
+/** File of another loop or specification tool. */
 interface OtherFile {
   readonly tool: string;
   readonly path: RegExp;
-  /** A line that only this tool writes; absent where the path tells enough. */
+  /** A line that only this tool writes; absent if the path is enough. */
   readonly line?: RegExp;
-  /** Its name as a loop here: that of the file, or that of its folder. */
+  /** What its name as a loop comes from: the file or its folder. */
   readonly named: 'file' | 'folder';
 }
 
@@ -22,11 +22,11 @@ const TABLE: readonly OtherFile[] = [
   { tool: 'ralph', path: /(?:^|\/)prd\.json$/i, line: /"userStories"\s*:/, named: 'file' },
 ];
 
-/** Writes stories as items of a checklist. */
+/** Command that writes stories as items of a checklist. */
 const STORIES =
   'node -e \'for (const s of JSON.parse(require("fs").readFileSync(0)).userStories) console.log(`- [${s.passes ? "x" : " "}] ${s.id}: ${s.title}`)\'';
 
-/** Says which tool a list is from and how it runs here, as a checklist; null for any other file. */
+/** Says which tool a list comes from and how to run it here as a checklist; null for any other file. */
 export function otherLoopText(path: string, text: string, open: string): string | null {
   const project = callHere().elsewhere?.dir;
   const plain = (project !== undefined ? relative(project, resolve(project, path)) : fromHere(path)).replaceAll(
@@ -50,7 +50,7 @@ export function otherLoopText(path: string, text: string, open: string): string 
   return `${told}. To work on it as a checklist: ${there}mkdir -p .ralph/${name} && ${copy} && ${run}`;
 }
 
-/** Returns a path relative to the current folder, if it is in there. */
+/** Returns a path relative to the current folder, if it is inside it. */
 export function fromHere(path: string): string {
   const own = isAbsolute(path) ? relative(process.cwd(), path) : path;
   return own.startsWith('..') ? path : own;

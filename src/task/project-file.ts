@@ -8,7 +8,7 @@ export function isWithin(folder: string, path: string): boolean {
   return !isAbsolute(inside) && inside !== '..' && !inside.startsWith(`..${sep}`);
 }
 
-/** Resolves a path to its name relative to the project, with `/`; null if it is outside. */
+/** Returns a path relative to the project, with `/`; null if it is outside. */
 export function projectPath(projectDir: string, base: string, path: string): string | null {
   const inside = relative(projectDir, resolve(base, path));
   return inside !== '' && isWithin(projectDir, resolve(base, path)) ? inside.split(sep).join('/') : null;
@@ -17,11 +17,11 @@ export function projectPath(projectDir: string, base: string, path: string): str
 /** Returns whether a path is a regular file inside the project, links resolved. */
 export function isProjectFile(projectDir: string, path: string): boolean {
   const whole = join(projectDir, path);
-  // Missing, unreadable, or an invalid name.
+  // It is missing, unreadable, or an invalid name.
   return ifOutOfReach(() => statSync(whole).isFile() && isWithin(realpathSync(projectDir), realpathSync(whole)), false);
 }
 
-/** Returns the root of the work tree that a folder is in, links resolved, whether git opens it or not; null without one. */
+/** Returns the root of the work tree around a folder, links resolved, even if git does not open it; null without one. */
 export function repositoryRoot(directory: string): string | null {
   const real = realPathOf(directory);
   if (real === null) return null;

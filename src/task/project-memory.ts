@@ -7,7 +7,7 @@ import { DECISIONS, LEARNINGS } from './task-file.ts';
 /** Size above which entries are not counted. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** Returns the memory that earlier loops left in a project. Throws the errors of a failing disk. */
+/** Returns the memory that earlier loops left in a project. Throws errors of a failing disk. */
 export function projectMemory(projectDir: string): MemoryFile[] {
   return [LEARNINGS, DECISIONS].flatMap((path): MemoryFile[] => {
     const file = join(projectDir, path);

@@ -61,7 +61,7 @@ export const RUN_CONFIG = '.ralph/config.json';
 export const PROJECT_CONFIG = '.claude/ralph/config.json';
 export const LOOP_CONFIG = 'config.json';
 
-/** Returns the files besides a task's own that settings are read from. Readers and the guard share this list. */
+/** Returns the files, besides a task's own, from which settings are read. Readers and the guard share this list. */
 export function configFiles(
   projectDir: string,
   env: NodeJS.ProcessEnv,
@@ -75,7 +75,7 @@ export function configFiles(
 
 /** Reserved: no loop directory can have this name. */
 export const WORKTREES = `${LOOP_DIRECTORIES}/worktrees`;
-/** Folder of reports that are written without a name of their own. */
+/** Folder of reports that are written without a given name. */
 export const REPORTS = `${LOOP_DIRECTORIES}/reports`;
 
 /** Returns the main project of a loop's worktree; null for any other project. */
@@ -119,7 +119,7 @@ export function loopDirectory(projectDir: string, taskPath: string): LoopDirecto
   return loopDirectoryName(taskPath) === null ? null : loopDirectoryIn(taskFolder(projectDir, taskPath));
 }
 
-/** Returns the files of a task folder and a loop directory that belong to the loop. The agent writes the checklist. */
+/** Returns the files of a task folder and a loop directory that belong to the loop; the checklist is the agent's. */
 export function ownFilesOfTask(projectDir: string, taskPath: string): string[] {
   const { dir: _, ...own } = loopDirectory(projectDir, taskPath) ?? {};
   return [join(projectDir, dirname(taskPath), '.ralph-runner'), ...Object.values(own)];

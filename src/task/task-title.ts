@@ -13,15 +13,15 @@ export function draftedWords(text: string): string | null {
   return typeof task === 'string' ? task : null;
 }
 
-/** A name that only an iteration fills in, such as `{{ ralph.name }}`, is no title. */
+/** A line that an iteration fills in, such as `{{ ralph.name }}`, is not a title. */
 const isFilledIn = (text: string): boolean => text.includes('{{');
 
 const COMMENT = /<!--[\s\S]*?-->/g;
 
 /**
  * Returns a title for a task file: what it was drafted from, its first heading, or its first line; '' for a file without any,
- * such as a bare checklist. A heading with others of its level, as "Goals" above "Checklist", names only a part: the first line
- * of text counts there. Secrets are masked.
+ * such as a bare checklist. If there are other headings of the same level, such as "Goals" and "Checklist", each names only a
+ * part, so the first line of text counts. Secrets are masked.
  */
 export function taskTitle(text: string): string {
   const { body } = splitFrontmatter(text);
@@ -33,11 +33,11 @@ export function taskTitle(text: string): string {
     .replace(COMMENT, '')
     .split('\n')
     .map((line) => line.trim());
-  // The first item of a list is not what the whole of it is about.
+  // The first item of a list does not describe the whole list.
   const [first = ''] = lines.filter((line) => line !== '' && !isFilledIn(line) && !(isPart && line.startsWith('#')));
   const line = /^(?:[-*+]|\d{1,9}[.)]) \[.?\]/.test(first) ? '' : first;
   const named = isPart ? line || heading?.title : (heading?.title ?? line);
-  // Half a secret, which would be left where it is cut, has no form.
+  // Masked before it is cut: half a secret has no recognisable form.
   const title = redact(draftedWords(text)?.replace(/\s+/g, ' ') || named || '');
   return title.length <= MOST ? title : `${title.slice(0, MOST - 1).trimEnd()}…`;
 }

@@ -24,8 +24,8 @@ import { DEFAULT_TASK, hasFolder, PROGRESS_FILE, type TaskKind, takesTaskKeys, t
 const MAX_FRONTMATTER = 256 * 1024;
 
 /**
- * Checks a task file. Never throws. `kind` overrides the file's name; with a project, also reports commands that cannot run
- * there. The frontmatter, with durations in milliseconds, is null if it has an error. The body may have errors of its own.
+ * Checks a task file. Never throws. `kind` overrides the one of the file's name; with a project, also reports commands that
+ * cannot run there. The frontmatter, durations in milliseconds, is null if it has an error; the body may have others.
  */
 export function checkTaskFile(path: string, text: string, kind = taskKind(path), project: ProjectPlace | null = null) {
   if (kind === 'prompt' && isJson(path, text)) return { kind, frontmatter: null, problems: [jsonTask(path, text)] };
@@ -52,7 +52,7 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path),
   problems.push(...found.map(placed));
   problems.push(...(encoding === null ? [] : [encoding]), ...doubts(path, split, yaml, first, settings));
   const { args, commands } = yaml.mapping;
-  // The body of a prompt file without arguments and commands is plain text.
+  // Without arguments and commands, the body of a prompt file is plain text.
   if (hasFolder(kind) || (kind === 'prompt' && (args !== undefined || commands !== undefined)))
     problems.push(...taskFolderProblems(split, yaml.mapping, settings, placed, kind));
   if (settings !== null && project !== null) problems.push(...missingPrograms(settings, project).map(placed));
@@ -81,7 +81,7 @@ function taskFolderProblems(
   return [...[...commandPlaceholderProblems(mapping), ...doubts].map(placed), ...inBody];
 }
 
-/** Returns a problem of a line of the file, which is an error unless `more` says otherwise. */
+/** Returns a problem in a line of the file: an error, unless `more` says otherwise. */
 function problemOn(line: number, rule: string, message: string, more: Partial<Problem> = {}): Problem {
   return { path: '', line, column: 1, value: null, rule, message, severity: 'error', ...more };
 }
@@ -107,7 +107,7 @@ function wholeFileProblem(kind: TaskKind, split: SplitText): Problem | null {
   return null;
 }
 
-/** Finds what a file that is not UTF-8 text reads as: a binary file or UTF-16 has zeros, other text has replaced letters. */
+/** Finds bytes that are not UTF-8 text: a binary file or UTF-16 contains zeros, other text replacement characters. */
 function encodingProblem(text: string): Problem | null {
   const at = text.search(/[\0\ufffd]/);
   if (at === -1) return null;
@@ -150,7 +150,7 @@ function doubts(
   return problems;
 }
 
-/** Returns the first findings log that a text names and that is not read; null if it is, or if the text names none. */
+/** Returns the first findings log that a text names; null if it names none, or one that is read. */
 function otherLog(body: string, given: string | undefined): { readonly path: string; readonly line: number } | null {
   const read = new Set(given === undefined ? [FINDINGS_LOG, FORMER_LOG] : [given]);
   const named = [...body.matchAll(/(?<![\w./-])(?:[\w.-]+\/)+[\w-]*findings[\w-]*\.md\b/gi)];
@@ -166,7 +166,7 @@ const PLACEHOLDERS = new RegExp(
   'm',
 );
 
-/** Finds problems of the body: an unfilled template or an empty body is never run. */
+/** Finds problems of the body: an unfilled template and an empty body are never run. */
 function bodyProblems({ body, bodyLine }: SplitText): Problem[] {
   const shown = outsideComments(body);
   const problem = (at: number, rule: string, message: string): Problem[] => [
@@ -207,13 +207,13 @@ function isJson(path: string, text: string): boolean {
   return /\.json[5cl]?$/i.test(path) || (typeof value === 'object' && value !== null);
 }
 
-/** Names a file of JSON, whose stories a command can turn into a checklist where the tool that wrote it is known. */
+/** Names a file of JSON, and the command that turns its stories into a checklist if the tool that wrote it is known. */
 function jsonTask(path: string, text: string): Problem {
   const how = `JSON is no task: nothing in it would be counted. Write its stories as items ("- [ ] what") into .ralph/NAME/task.md, then: ${lineHere('run NAME')}.`;
   return problemOn(1, 'json-task', otherLoopText(path, text, 'JSON is no task') ?? how);
 }
 
-/** Finds open boxes of a file with a name of its own that is no checklist: completion does not depend on them. */
+/** Finds open boxes in a file whose name does not make it a checklist: completion does not depend on them. */
 function boxesDoubt(path: string, { body, bodyLine }: SplitText): Problem | null {
   if (basename(path) === basename(DEFAULT_TASK)) return null;
   const { done, total } = countChecklist(checklistItems(body));
@@ -314,7 +314,7 @@ function taskFolderDoubts(settings: Frontmatter, body: string, kind: TaskKind): 
       'no command verifies completion: none has acceptance: true, and there is no validation, so a claim is accepted even if every command fails.';
     doubt(['commands'], 'unsupported-completion', message);
   }
-  // An optional gate still mentions them in the prompt.
+  // The prompt mentions the outputs only if the gate is not disabled.
   if (gate === 'disabled' && required_outputs.length > 0) {
     const message = `required_outputs do nothing: only a gate that is not disabled${needs} requires them.`;
     doubt(['required_outputs'], 'not-gated', message);

@@ -29,9 +29,9 @@ import { runSetUp } from './run-command.ts';
 interface CopyRequest {
   readonly contract: Pick<Contract, 'environment' | 'verifyIn' | 'sandbox'>;
   readonly projectDir: string;
-  /** Commit whose files are copied; absent: the files of the working tree that git does not ignore. */
+  /** Commit whose files are copied; absent: the files of the working tree, without those that git ignores. */
   readonly commit?: string;
-  /** Folder outside the project for all copies. */
+  /** Folder for all copies, outside the project. */
   readonly root: string;
   readonly options: GitOptions & { readonly signal: AbortSignal };
   /** Time limit of the set-up. */
@@ -39,7 +39,7 @@ interface CopyRequest {
 }
 
 export interface CleanCopy {
-  /** Returns the path in the copy of a folder of the project. */
+  /** Returns the path in the copy for a folder of the project. */
   readonly runIn: (directory: string) => string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Root of the copied working tree. */
@@ -51,9 +51,9 @@ export interface CleanCopy {
 }
 
 /**
- * Creates and sets up a copy of the project, or of a commit, without ignored files, except `worktree_copy` and, where no
- * `worktree_setup` installs them, what it depends on. Returns the copy, or why it could not be created. Removes copies of killed
- * processes. Rejects with the abort's reason, and leaves no copy behind.
+ * Creates and sets up a copy of the project, or of a commit. Of the ignored files, it contains only `worktree_copy` and, unless
+ * `worktree_setup` installs them, the dependencies. Returns the copy, or why it could not be created. Removes copies of killed
+ * processes. Rejects with the abort reason, and then leaves no copy behind.
  */
 export async function makeCleanCopy(request: CopyRequest): Promise<CleanCopy | string> {
   const { contract, projectDir, root, options } = request;
@@ -93,7 +93,7 @@ const OWNER = 'owner.json';
 function sweepCopies(root: string): void {
   for (const name of namesIn(root)) {
     const path = join(root, name);
-    // A copy whose process was killed before recording its owner is unused.
+    // A copy whose process was killed before it recorded its ownership is unused.
     const owner = readRecord<Parameters<typeof isAlive>[0]>(join(path, OWNER));
     const isUsed = typeof owner?.pid === 'number' && isAlive({ pid: owner.pid, startedAt: owner.startedAt ?? null });
     if (!isUsed) rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
@@ -114,7 +114,7 @@ async function copyProject(request: CopyRequest, to: string): Promise<Copied | n
   const [shown = '', head = ''] = placesIn(places.text);
   const top = realpathSync(shown);
   mkdirSync(join(to, relative(top, realpathSync(projectDir))), { recursive: true });
-  // First: this proves the index that the copy gets.
+  // Asked first: it proves the index that the copy gets.
   const standing = commit === undefined ? await filesUnderPins(projectDir, head, options) : null;
   if (options.view) {
     const refs = await runGit(projectDir, ['for-each-ref', '--format=%(objectname) %(refname)'], options);
@@ -132,7 +132,7 @@ async function copyProject(request: CopyRequest, to: string): Promise<Copied | n
   return { top, lacks: ignored.filter((path) => !existsSync(join(to, path))) };
 }
 
-/** Copies installed dependencies: those of the project, and for a worktree those of its main project, which it finds above it. */
+/** Copies installed dependencies: those of the project and, for a worktree, those found above it in its main project. */
 async function copyDependencies(
   { projectDir, options }: CopyRequest,
   top: string,
@@ -164,7 +164,7 @@ function copyEntry(from: string, to: string): void {
   else if (stat.isDirectory()) cpSync(from, to, { recursive: true, verbatimSymlinks: true });
 }
 
-/** Returns an environment in which the project's programs are those of the copy, and git looks for a repository around it. */
+/** Returns an environment in which the project's programs are those of the copy, and git stays in the copy. */
 function environmentIn(
   env: Readonly<Record<string, string | undefined>>,
   { projectDir, runIn }: Pick<CleanCopy, 'runIn'> & { readonly projectDir: string },

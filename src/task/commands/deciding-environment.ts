@@ -1,9 +1,9 @@
-/** Variables that decide which programs run and what they do: with `SHELLOPTS=noexec` every command passes. */
+/** Variables that decide which programs run and what they do: with `SHELLOPTS=noexec`, every command passes. */
 const DECIDING = new RegExp(
   `^(?:${[
     // the system, and the locations of programs' settings
     ...['PATH', 'PATHEXT', 'HOME', 'USERPROFILE', 'XDG_CONFIG_\\w+', 'LD_\\w+', 'DYLD_\\w+'],
-    // shells: BASH_FUNC_node%% is a function that replaces the program
+    // shells: a function BASH_FUNC_node%% replaces the program
     ...['SHELL', 'SHELLOPTS', 'BASHOPTS', 'BASH_ENV', 'ENV', 'ZDOTDIR', 'BASH_FUNC_.+'],
     ...['NODE_\\w+', 'npm_config_.+', 'MAKEFLAGS', 'MFLAGS', 'GNUMAKEFLAGS', 'MAKEFILES'],
     ...['PYTHON\\w+', 'PYTEST_\\w+', 'RUBY\\w+', 'GEM_\\w+', 'BUNDLE_\\w+', 'PERL\\w+', 'PHPRC', 'PHP_INI_SCAN_DIR'],
@@ -17,7 +17,7 @@ const CREDENTIAL = /auth|token|passw|secret|_key$/i;
 
 const decides = (name: string): boolean => DECIDING.test(name) && !CREDENTIAL.test(name);
 
-/** Returns the environment to store with a list: that of the user who consents. */
+/** Returns the part of the consenting user's environment that is stored with a list. */
 export function decidingEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => (value !== undefined && decides(name) ? [[name, value]] : [])),

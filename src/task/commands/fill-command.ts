@@ -21,7 +21,7 @@ interface CommandProblem {
   readonly severity: 'error' | 'warning';
 }
 
-/** Returns the problems of a command's placeholders, for any values of the arguments. */
+/** Returns the problems of a command's placeholders, whatever the values of the arguments. */
 export function commandProblems(run: string, declared: readonly string[]): CommandProblem[] {
   const placeholders = placeholdersOf(run);
   const contexts = contextsOf(run, placeholders);
@@ -109,9 +109,9 @@ interface Search {
 }
 
 /**
- * Finds the quotes around each of these marks, which occur once each in a shell text: plain text that no shell reads as part
- * of a name. A construct that shells, or this parser and a shell, could interpret differently makes the places in and after
- * it unsafe.
+ * Finds the quotes around each of these marks, each of which occurs once in a shell text: plain text that no shell reads as
+ * part of a name. A construct that shells could interpret differently, or this parser unlike a shell, makes the places in it
+ * and after it unsafe.
  */
 function quoteContexts(text: string, marks: readonly string[]): QuoteContext[] {
   const search: Search = { marks, found: new Map(), unsafe: null };
@@ -162,7 +162,7 @@ function visit(node: SyntaxNode, inBrackets: boolean, search: Search): void {
   forEachChild(node, (child) => visit(child, nested, search));
 }
 
-/** Describes the place in or after this node if shells could interpret the node differently. */
+/** Describes the place in or after this node if shells could interpret the node in different ways. */
 function pitfall(node: SyntaxNode, inBrackets: boolean): string | null {
   switch (node.type) {
     case 'Script':

@@ -15,10 +15,10 @@ import type { TaskCommandEnd, TaskCommandOptions } from './run-pinned-command.ts
 import { pinsNamedBy, runPinnedCommand, runTaskCommand } from './run-pinned-command.ts';
 
 /**
- * Verifies a claim of completion. Required gate: outputs and open questions, then, if these pass and no finding is open,
- * acceptance commands. Every loop: validation commands in order, and the findings log. Commands whose scripts changed since
- * the start are not run. Returns no result if there is nothing to check. Rejects only with the abort's reason, after all
- * processes have ended.
+ * Verifies a claim of completion. A required gate checks outputs and open questions and, if these pass and no finding is
+ * open, runs the acceptance commands. Every loop runs its validation commands in order, and checks the findings log.
+ * Commands whose scripts changed since the start are not run. Returns no result if there is nothing to check. Rejects only
+ * with the abort reason, after all processes have ended.
  */
 export async function runGate(
   contract: Contract,
@@ -36,16 +36,16 @@ export async function runGate(
   const isReady = before.findings === null && before.outputs.every(({ outcome }) => outcome === 'ok');
   const accepted = (task?.commands ?? []).filter(({ acceptance }) => isReady && acceptance);
   const ran = await runCheckCommands(contract, projectDir, accepted, options);
-  // Scripts prove nothing if there was no command to run.
+  // Without a command that runs them, scripts prove nothing.
   if (ran.length > 0) ran.push(...changedByThemselves(contract, projectDir, options.iteration));
-  // A command may have removed an output, and the user may have added to the files meanwhile.
+  // A command may have removed an output, and the user may have added findings meanwhile.
   const { findings, outputs } = isReady ? written() : before;
   return [...outputs, ...ran, ...(findings === null ? [] : [findings])];
 }
 
 /**
- * Runs only the commands that prove the work, in a checkout that lacks what a claim needs beside them. Rejects only with the
- * abort's reason.
+ * Runs only the commands that prove the work, in a checkout without the other things that a claim needs. Rejects only with
+ * the abort reason.
  */
 export async function runProofs(
   contract: Contract,
@@ -166,19 +166,19 @@ export function checkResult({ name, run, timeoutSeconds }: CommandDefinition, en
 
 /** Maximum length of what a package printed before its tests failed. */
 const MAX_PART = 6000;
-/** With this option npm and pnpm pass in silence if no package has the script. */
+/** With this option, npm and pnpm pass silently if no package has the script. */
 const OPTIONAL = /^(?!.*\s(?:-s|--silent)\b).*\s--if-present\b/;
 const NO_SCRIPT = 'exit code 0, but --if-present found no script to run, which proves nothing.';
-/** A call of a test runner with a reporter of choice, or content without a test; and one that runs none. */
+/** A call of a test runner with another reporter, or passing without tests; and one that runs none. */
 const UNCOUNTED =
   /(?:^|[\s/])(?:jest|vitest|mocha|ava|tap|playwright|rspec|--test)\s(?:.*\s)?(?:-[Rf]|--(?:test-)?reporters?|--format|--pass-?[Ww]ith-?[Nn]o-?[Tt]ests|--list-?[Tt]ests)(?:[\s=]|$)/;
 const DRY_RUN =
   /(?:^|[\s/])(?:(?:mocha|rspec)\s(?:.*\s)?--dry-run(?:\s|$)|(?:vitest\s+list|cargo\s(?:\+\S+\s)?(?:t|test|nextest)\s(?:[^&;|]*\s)?--(?:no-run|list))(?:\s[^&;|]*)?$)/;
-/** A reporter that shows each test as a dot, though not which were skipped. */
+/** A reporter that prints a dot for each test, but does not show which were skipped. */
 const DOTS = /--(?:test-)?reporters?[ =]dot/;
 const NO_COUNT =
   'its reporter does not say how many tests ran, so a pass proves nothing. Add the default one to the command, which only the user may change.';
-/** What a shell says of a program that it does not find. */
+/** Output of a shell that does not find a program. */
 const NOT_FOUND = /^(?:\S*sh: (?:(?:line )?\d+: )?|(?:line )?\d+: )(\S+): (?:command )?not found$/m;
 const NO_RUN = 'called in this way it runs no test, so a pass proves nothing. Only the user may change the command.';
 const VACUOUS = 'exit code 0, but by its own count it executed no test, which proves nothing.';
@@ -219,23 +219,23 @@ function verdict(
   }
 }
 
-/** Returns whether a check passes if a program does not run: `! todo src`, `test -z "$(gofmt -l .)"`. */
+/** Returns whether a check also passes if a program does not run: `! todo src`, `test -z "$(gofmt -l .)"`. */
 function isAbsence(run: string, program: string): boolean {
   const before = run.slice(0, Math.max(0, run.indexOf(program)));
   return !run.includes('||') && /(?:(?:^|[;&|(\n])\s*!\s[^;&]*|\s-z\s+"?(?:\$\(|`)[^)]*)$/.test(before);
 }
 
-/** Returns whether a command, or what a package manager says that it starts, has this form. */
+/** Returns whether a command, or the command that a package manager prints before running it, has this form. */
 function calls(form: RegExp, run: string, printed: string): boolean {
   return [run, ...printed.split('\n').filter((line) => /^[>$] /.test(line))].some((line) =>
     form.test(line.slice(0, 1000)),
   );
 }
 
-/** Lines that a package manager writes without running anything: how many packages it has looked at, and warnings. */
+/** Lines that a package manager prints even if it runs nothing: how many packages it has looked at, and warnings. */
 const IDLE_LINE = /^(?:|Scope: .*|npm (?:warn|WARN|notice)\b.*| ?WARN .*)$/;
 
-/** Says why a command was not run whose scripts changed, and how to go on. */
+/** Says why a command whose scripts changed was not run, and how to continue. */
 export function changedText(what: string): string {
   const text = `${what} since the loop started, so it was not run. Restore it. If the task has to change it, the user lists it under may_change.`;
   return show(advise(text, 'If the change is right, ask the user to adopt it', 'accept'));
@@ -251,7 +251,7 @@ const LOOPS_OWN = /^\.(?:claude|ralph)(?:\/|$)/;
 const WAY_OUT =
   'Put what the work needs into files that git does not ignore. Only the user can name ignored files under worktree_copy, or set verify_in: project.';
 
-/** Explains a check that passes in the project and fails on a copy of it, or of a commit. `lacks`: ignored files and folders. */
+/** Explains a check that passes in the project but fails on a copy of it, or of a commit. `lacks`: ignored files and folders. */
 export function failsOnCopy(result: CheckResult, lacks: readonly string[], isCommit: boolean): CheckResult {
   const ignored = lacks.filter((path) => !LOOPS_OWN.test(path));
   const named = ignored.flatMap((path) => mentionOf(path, result.detail) ?? []);
@@ -264,7 +264,7 @@ export function failsOnCopy(result: CheckResult, lacks: readonly string[], isCom
   return { ...result, detail: `${begin}${cause} ${WAY_OUT}\n${result.detail}` };
 }
 
-/** Returns the path, or a path below it, that a text mentions; null if it mentions none. */
+/** Returns the path, or a path below it, as a text mentions it; null if it mentions none. */
 function mentionOf(path: string, text: string): string | null {
   const literal = path.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   return new RegExp(`(?<![\\w.-])${literal}(?:/[\\w./-]*\\w)?(?![\\w-])`).exec(text)?.[0] ?? null;

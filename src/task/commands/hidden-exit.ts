@@ -11,27 +11,27 @@ const IDLE = String.raw`(?:true|:|exit\s+0|(?:echo|printf|rm\s+-\w*f)\b(?:[^|&;(
 const ALWAYS_PASSES = new RegExp(
   String.raw`(?:(?:\|\||;|(?<!&&\s*|\\)\n)\s*${IDLE};?|\|\|\s*(?:\{\s*${IDLE};\s*\}|\(\s*${IDLE}\s*\)))\s*$|(?<![&>|])&\s*$`,
 );
-/** A command that cannot fail and checks nothing, such as a heading between others. */
+/** Pattern for a command that cannot fail and checks nothing, such as a heading between others. */
 const IS_IDLE = new RegExp(String.raw`^\s*(?:${IDLE}|(?:mkdir -p|cd|export) [^|&;]*|#(?!!).*)?\s*$`);
-/** What ends a command before its end: `grep -r TODO src && exit 1 || true` fails as it should. */
+/** Pattern for what makes a command end early: `grep -r TODO src && exit 1 || true` fails as it should. */
 const ENDS_BEFORE = /\bexit\s*(?:[;|}]|\s(?!0\b)\S)|\bset\s(?:[^;&|\n]*\s)?(?:-\w*e|errexit\b)/;
-/** A filter at the end; none in a substitution, whose exit code is not used; `sort -c` is a check. */
+/** Pattern for a filter at the end. One in a substitution does not matter, nor does `sort -c`, which is a check. */
 const FILTER = /(?<!\|)\|&?\s*(tail|head|tee|cat|less|sort(?!\s+-\w*c)|sed|tr|cut|ts)\b[^|&;'"()`\n]*\s*$/i;
 const COMMENT = /(?<=^|\s)#[^'"\n]*$/gm;
-/** Words before the program that decides. */
+/** Pattern for words before the program whose exit code counts. */
 const WRAPPERS = /^(?:env|time|timeout|nice|command|exec|cross-env|[\d.]+[smh]?|\w+=.*|-.*)$/s;
-/** What decides without being a program, or goes back to another folder. */
+/** Pattern for what decides without being a program, or returns to another folder. */
 const DECIDES_ALONE = /(?:^|[\s;&|(])(?:!\s|\[\[\s|\(\(|\(\s*cd\s[\s\S]*\)\s*\S)/;
-/** How a script may end before its end by other text than its own. */
+/** Pattern for other ways in which a script may end early, by an option or another text. */
 const MAY_STOP = /^#!.*\s-\w*e|(?:^|[;&|({]|\b(?:then|do|else)\s)[ \t]*(?:source|\.|trap)\s/m;
 const MAX_DEPTH = 10;
-/** Filters that may cut failures from what a runner counts. */
+/** Filters that may cut failures from the output in which a runner's tests are counted. */
 const CUTS = /^(?:tail|head|sed|cut)$/i;
 
 /**
- * Returns why the exit code of a check says nothing, and what to do: it always passes, or is that of a filter; null if it
- * counts. In a `folder`, the scripts and recipes that the check runs are read as well. With `isCounted`, its runner has counted
- * tests, which decide where nothing is cut off.
+ * Returns why the exit code of a check says nothing (it always passes, or a filter sets it), and what to do; null if it counts.
+ * In a `folder`, the scripts and recipes that the check runs are read as well. With `isCounted`, the tests counted in the
+ * output decide, unless a filter cuts it.
  */
 export function hiddenExit(written: string, isCounted = false, folder = '', depth = 0): string | null {
   const run = written.replace(COMMENT, '').replace(/\n\s+/g, '\n').trim();
@@ -47,7 +47,7 @@ export function hiddenExit(written: string, isCounted = false, folder = '', dept
   return `has the exit code of "${filter}", whatever fails before it: remove "${oneLine(piped)}"${or}.`;
 }
 
-/** Returns what hides the exit codes of all that a command runs; null if something else may fail. */
+/** Returns what hides the exit codes of everything that a command runs; null if something else may fail. */
 function hiddenBelow(run: string, isCounted: boolean, folder: string, depth: number): string | null {
   let found: string | null = null;
   let base = folder;
@@ -67,7 +67,7 @@ function hiddenBelow(run: string, isCounted: boolean, folder: string, depth: num
   return found;
 }
 
-/** Returns the texts that a command runs, of which each must pass; null if it runs anything else. */
+/** Returns the texts that a command runs, all of which must pass; null if it runs anything else. */
 function scriptOf(all: readonly string[], base: string) {
   const words = all.slice(all.findIndex((word) => !WRAPPERS.test(word)));
   const [program = ''] = words;

@@ -13,8 +13,8 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { isWithin } from '../project-file.ts';
 
 /**
- * Folders and files in which package managers keep what a project depends on, and the files that say so, one of which has to
- * stand beside them: what an agent keeps in an ignored folder of this name is its own work. None for those that need no such file.
+ * Folders and files in which package managers keep dependencies, each with the files that declare them; one of these must be
+ * beside it (none: no file is needed). An ignored folder of this name without such a file is the agent's own work.
  */
 const DEPENDENCIES: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
@@ -33,16 +33,16 @@ const DEPENDENCIES: ReadonlyMap<string, readonly string[]> = new Map(
   }).map(([name, files]) => [name, files.split(' ').filter((file) => file !== '')]),
 );
 
-/** Caches of tools in these folders, which they also write to in place. */
+/** Caches that tools keep in these folders and overwrite in place. */
 const CACHES = new Set(['.cache', '.vite', '.vite-temp', '.vitest', '.parcel-cache']);
 
-/** Errors of a link that a copy can replace: another file system, another owner, too many links. */
+/** Errors of link(2) after which the file is copied: another file system, another owner, too many links. */
 const COPIED = new Set(['EXDEV', 'EPERM', 'EACCES', 'EMLINK', 'ENOTSUP', 'ENOSYS']);
 
-/** Number of files after which other events are handled. */
+/** Number of files after which other events get a turn. */
 const AT_ONCE = 500;
 
-/** Returns whether an ignored path of a copy holds dependencies that a file of the copy names. */
+/** Returns whether an ignored path of a copy holds dependencies that a file of the copy declares. */
 export function isDependency(copy: string, path: string): boolean {
   const files = DEPENDENCIES.get(basename(path));
   return files?.length === 0 || files?.some((file) => existsSync(join(copy, dirname(path), file))) === true;
@@ -53,8 +53,8 @@ export function isInDependency(path: string): boolean {
 }
 
 /**
- * Puts a folder of dependencies into a copy of its project, with hard links to its files, so that modules find each other
- * and the rest of the copy as in the project. Files on another file system are copied. Rejects with the abort's reason.
+ * Puts a folder of dependencies into a copy of its project, as hard links to its files, so that modules find each other
+ * and the rest of the copy as in the project. Files on another file system are copied. Rejects with the abort reason.
  */
 export async function linkDependencies(
   project: string,
@@ -81,7 +81,7 @@ export async function linkDependencies(
   await link(join(project, path), join(copy, path));
 }
 
-/** Returns the target of a link: relative within the project, where it then names the copy's own file, else absolute. */
+/** Returns the target for a link: relative within the project, so that it names the copy's own file; else absolute. */
 function targetOf(path: string, project: string): string {
   const target = resolve(dirname(path), readlinkSync(path));
   return isWithin(project, target) ? relative(dirname(path), target) : target;

@@ -22,7 +22,7 @@ export function missingPrograms(settings: Frontmatter, place: ProjectPlace): Key
   const missing = [...writtenCommands(settings), setUp].flatMap(({ keys, run }) =>
     missingIn(run, place).flatMap(({ kind, why, hint = '' }): KeyProblem[] => {
       const message = `${keyPath(keys)} cannot run here: ${why}${hint}`;
-      // The task may have to make a file of the project.
+      // The task may have to create a file of the project.
       return kind === 'file' || kind === 'argument'
         ? []
         : [{ keys, value: run, rule: 'missing-command', message, severity: 'warning' }];
@@ -31,7 +31,7 @@ export function missingPrograms(settings: Frontmatter, place: ProjectPlace): Key
   return [...missing, ...templateCheck(settings, place)];
 }
 
-/** Warns about the check of our template for a prompt file, which never passes. */
+/** Warns about the check in our template for a prompt file, which never passes. */
 function templateCheck({ validation = [] }: Frontmatter, { dir, env }: ProjectPlace): KeyProblem[] {
   const at = validation.findIndex((entry) => typeof entry !== 'string' && entry.name === 'fill-me-in');
   if (at === -1) return [];
@@ -42,7 +42,7 @@ function templateCheck({ validation = [] }: Frontmatter, { dir, env }: ProjectPl
 const have = (commands: readonly string[]): string =>
   commands.length === 0 ? '' : ` The project has: ${commands.join(', ')}.`;
 
-/** Lists the commands under `validation` and `commands` with their keys. `isCheck`: a completion needs it. */
+/** Lists the commands under `validation` and `commands` with their keys. `isCheck`: a completion requires it. */
 export function writtenCommands({ validation, commands }: Frontmatter) {
   return [
     ...(validation ?? []).map((entry, index) =>
@@ -58,7 +58,7 @@ export function writtenCommands({ validation, commands }: Frontmatter) {
   ];
 }
 
-/** Returns what the simple commands of a shell text would not find in this folder. Runs nothing of the project. */
+/** Returns what the simple commands of a shell text lack in this folder. Runs nothing of the project. */
 function missingIn(run: string, place: ProjectPlace): Missing[] {
   const entersFolder = /\bcd\b/.test(run);
   return commandsOf(run).flatMap((words) => missing(words, place, entersFolder) ?? []);
@@ -111,7 +111,7 @@ function missingFile(kind: 'file' | 'argument', name: string, dir: string): Miss
 const PYTHON_MS = 5_000;
 const NO_MODULE = 3;
 
-/** Returns why Python does not find a module. Runs nothing of the project, not even a module that shadows one of Python's own. */
+/** Returns why Python does not find a module. Runs nothing of the project, not even a module that shadows a built-in one. */
 function missingModule(python: string, module: string, { dir, env }: ProjectPlace): Missing | null {
   const [top = ''] = module.split('.');
   const code = [
@@ -135,13 +135,13 @@ function missingScript(words: readonly string[], place: ProjectPlace): Missing |
   const { script } = call;
   const scripts = packageScripts(dir, 'package.json');
   const names = Object.keys(scripts);
-  // What it runs, unless that is a script once more.
+  // What it runs, unless that is another script.
   const inner = call.directory === null && !/\b(?:npm|pnpm|yarn|bun)\b/.test(scripts[script] ?? '') && scripts[script];
   if (inner) return missingIn(inner, place).find(({ kind }) => kind === 'argument') ?? null;
   const isThere = existsSync(join(dir, 'package.json'));
   if (names.includes(script) || (script === 'start' && isThere && existsSync(join(dir, 'server.js')))) return null;
   const why = isThere ? `package.json has no script "${script}".` : 'the project has no package.json.';
-  // Packages of a workspace may have it, or a Makefile a target of its name.
+  // A package of a workspace may have it, or a Makefile may have a target of that name.
   const others = projectChecks(dir, env).filter((run) => run.split(' ').includes(script));
   const hint = have(others) || suggestion(script, names);
   return { kind: 'script', name: script, why, hint, files: ['package.json'] };
@@ -167,19 +167,19 @@ export interface ProjectPlace {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a command needs and does not find. */
+/** Something that a command needs and does not find. */
 interface Missing {
-  /** `argument`: a script that an interpreter is to run. */
+  /** `argument`: a script for an interpreter to run. */
   readonly kind: 'program' | 'file' | 'module' | 'script' | 'target' | 'argument';
   readonly name: string;
   readonly why: string;
   /** Advice after it, in a sentence that begins with a space. */
   readonly hint?: string;
-  /** Project files that would have it. */
+  /** Project files that would provide it. */
   readonly files: readonly string[];
 }
 
-/** Returns the script that an interpreter is to run, if it is not there. */
+/** Returns the script for an interpreter to run, if it does not exist. */
 function missingArgument(words: readonly string[], dir: string): Missing | null {
   const [script] = fileRoles(words, (word) => existsSync(resolve(dir, word))).runs;
   return script !== undefined && /^[\w@+/.-]*\.\w+$/.test(script) ? missingFile('argument', script, dir) : null;
@@ -188,7 +188,7 @@ function missingArgument(words: readonly string[], dir: string): Missing | null 
 const NOT_THERE =
   /cannot find|can't (?:open|find)|cannot open|could not (?:open|find|be found)|not found|no such file/i;
 
-/** Returns whether the output of a command says that this script is not there, as its interpreter does. */
+/** Returns whether a command's output says, in the words of its interpreter, that this script does not exist. */
 function isSaid({ name }: Pick<Missing, 'name'>, output: string, { dir }: Pick<ProjectPlace, 'dir'>): boolean {
   const names = [name, resolve(dir, name), resolve(realPathOf(dir) ?? dir, name)];
   const said = output.split('\n').filter((line) => NOT_THERE.test(line));
@@ -199,8 +199,8 @@ const NOT_EXECUTABLE = 126;
 const NOT_FOUND = 127;
 
 /**
- * Returns why a check could not run at all, or gives no verdict, with the line that would help; null otherwise. What a file under `may_change`, or
- * one that the `task` names, has to bring is left to the task: such a check has failed.
+ * Returns why a check could not run at all or gives no verdict, with a line that would help; null otherwise. If the missing thing belongs in a
+ * file under `may_change`, or one that the `task` names, creating it is the task: that check has failed.
  */
 export function whyNotRun(
   { name, outcome, exitCode, detail, tests, refutesOnly }: CheckResult,
@@ -212,7 +212,7 @@ export function whyNotRun(
   if (outcome === 'unavailable') return `${name}: ${detail}`;
   if (exitCode === undefined) return null;
   const isNoProgram = exitCode === NOT_FOUND || exitCode === NOT_EXECUTABLE;
-  // A script that an earlier command was to make is missing as well; then its interpreter says nothing.
+  // If an earlier command was to create a script, it is missing as well, but its interpreter does not say so.
   const known = missingIn(run, place).find((each) =>
     each.kind === 'argument' ? isSaid(each, detail, place) : isNoProgram || !['program', 'file'].includes(each.kind),
   );
@@ -229,11 +229,11 @@ export function whyNotRun(
   return `${name} cannot run: ${said} (exit code ${exitCode}). ${correction(exitCode, run, place)}`;
 }
 
-/** What a package manager says of a script that it does not find: which package it looks in, the command alone may know. */
+/** Output of a package manager that does not find a script. The package may be known only from the command. */
 const NO_SCRIPT =
   /^(?:npm (?:error|ERR!) Missing script: |.*\bERR_PNPM_NO_SCRIPT\b.* Missing script: |error: Script not found |error Command (?=.* not found)|Usage Error: Couldn't find a script named )"?([\w:.-]+)/m;
 
-/** A glob that may mean the package.json of a package. */
+/** Pattern for a glob that may match the package.json of a package. */
 const OF_A_PACKAGE = /(?:^|\/)(?:package\.json|\*+(?:\.json)?)$/;
 
 function saidScript(output: string, mayChange: readonly string[]): Missing | undefined {
@@ -249,7 +249,7 @@ function correction(exitCode: number, run: string, { dir }: ProjectPlace): strin
   return isClosed ? `Make the file executable: chmod +x ${shellWord(file)}` : 'Correct the command.';
 }
 
-/** Packages of Python whose program has their name. */
+/** Python packages whose program has the package's name. */
 const OF_PYTHON = new Set(
   'pytest ruff mypy pyright black flake8 pylint isort coverage tox nox pre-commit uv poetry'.split(' '),
 );
@@ -261,7 +261,7 @@ const OF_NPM: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Returns a sentence with the line that installs what is missing, or says how to correct the command. */
+/** Returns a sentence with the line that installs what is missing, or on how to correct the command. */
 function help({ kind, name, hint = '', files }: Missing, { dir }: ProjectPlace): string {
   const { manager } = packageManager(dir);
   switch (kind) {

@@ -21,7 +21,7 @@ interface Shell {
   readonly arguments: (run: string) => string[];
 }
 
-/** Finds bash, else a POSIX sh; on Windows git's bash, else PowerShell; or null. */
+/** Finds bash, else a POSIX sh; on Windows, git's bash, else PowerShell; null if there is none. */
 export function findShell(env: NodeJS.ProcessEnv): Shell | null {
   if (process.platform === 'win32') return windowsShell(env);
   const program = onPath('bash', env) ?? onPath('sh', env) ?? (isExecutable('/bin/sh') ? '/bin/sh' : null);
@@ -53,20 +53,20 @@ export interface CommandRun {
 export interface CommandOutcome {
   readonly end: CommandEnd;
   readonly output: Pick<CommandOutput, 'text' | 'isCut' | 'bytes' | 'failedPart'>;
-  /** Null: the output shows no test run. */
+  /** Null if the output shows no test run. */
   readonly tests: TestSummary | null;
 }
 
-/** Time to wait for output after the shell has exited: for `> >(tee log)`, not for a server left running. */
+/** Time to wait for output after the shell has exited: enough for `> >(tee log)`, not for a running server. */
 const DRAIN_MS = 250;
 
-/** Time in which our own abort may follow a command that another process ended. */
+/** Time within which our own abort may follow after another process ended the command. */
 const TOLD_TOO_MS = 500;
 const FROM_OUTSIDE = new Set(['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM']);
-/** Exit codes of a shell whose program was ended by one of these signals. */
+/** Exit codes of a shell whose program was ended by such a signal. */
 const CODES_FROM_OUTSIDE = new Set([129, 130, 137, 143]);
 
-/** Runs a command. Ends its process group on timeout, on abort and when the shell exits. Rejects only with the abort's reason. */
+/** Runs a command. Ends its process group on timeout, on abort and when the shell exits. Rejects only with the abort reason. */
 export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   command.signal.throwIfAborted();
   // The system would report a missing shell instead of the missing directory.
@@ -96,7 +96,7 @@ export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   const end = await ended(child, command);
   finish();
   output.close();
-  // A client that ends its hook first ends the processes below it (measured): their results do not count.
+  // A client that ends its hook first ends the processes below it (measured), whose results do not count.
   if (isFromOutside(end)) await delay(TOLD_TOO_MS, undefined, { signal: command.signal }).catch(() => undefined);
   command.signal.throwIfAborted();
   return { end, output, tests: output.tests() };
@@ -166,7 +166,7 @@ export async function runSetUp(
   return end.kind === 'exit' && end.code === 0 ? null : { how: endText(end, limit.exceeded), output: output.text() };
 }
 
-/** Says how a command ended, without a full stop; `exceeded` says it of a time limit. */
+/** Says how a command ended, without a full stop; `exceeded` is the text for a time limit. */
 export function endText(end: CommandEnd, exceeded: string): string {
   switch (end.kind) {
     case 'exit':
@@ -195,10 +195,10 @@ export class CommandOutput {
   readonly #onLine: ((line: string) => void) | undefined;
   readonly #endings: (() => void)[] = [];
   #bytes = 0;
-  /** The next line continues the text: nothing stands before it, or only its own beginning. */
+  /** True if the next line continues the text: nothing precedes it but its own beginning. */
   #isAtStart = true;
 
-  /** Output of the command `run`. Paths inside `directory` are told relative to it. */
+  /** Output of the command `run`. Paths inside `directory` are shown relative to it. */
   constructor(directory: string, run = '', onLine?: (line: string) => void) {
     this.#tests = new TestOutput(directory, run);
     this.#onLine = onLine;
@@ -233,7 +233,7 @@ export class CommandOutput {
     this.#screen.close();
   }
 
-  /** Returns the output; if too long, its first 70 % and its end. `reserve` is the caller's part of the limit. */
+  /** Returns the output; if it is too long, its first 70 % and its end. `reserve` is left free for the caller. */
   text(reserve = 0): string {
     return this.#kept.text(`\n[… ${this.#bytes} bytes in all, the middle left out …]\n`, reserve);
   }
@@ -250,7 +250,7 @@ export class CommandOutput {
     return this.#tests.summary();
   }
 
-  /** Returns the end of the package's output that failed, if several packages wrote the output; else null. */
+  /** Returns the end of the failed package's output if several packages wrote the output; else null. */
   failedPart(limit: number): string | null {
     return this.#tests.failedTail(limit);
   }
@@ -260,7 +260,7 @@ export class CommandOutput {
     this.#onLine?.(shownLine(line));
   }
 
-  /** Passes on part of a line that is too long to be a runner's, unless it is JSON. */
+  /** Passes on part of a line that is too long to come from a runner, unless it is JSON. */
   #part(part: string): void {
     this.#screen.close();
     this.#tests.line(part);
@@ -279,7 +279,7 @@ function lineSplitter(onLine: (line: string) => void, onPart: (part: string) => 
       rest = lines.pop() ?? '';
       for (const line of lines) onLine(line.endsWith('\r') ? line.slice(0, -1) : line);
       if (rest.length <= MAX_LINE) return;
-      // What the line has overwritten itself is dropped, and the rest passed on if it is still too long.
+      // Drops the parts that the line itself has overwritten, and passes on the rest if it is still too long.
       const shown = shownLine(rest);
       if (shown.length > MAX_LINE) onPart(shown);
       rest = shown.length > MAX_LINE ? '' : rest.endsWith('\r') ? `${shown}\r` : shown;

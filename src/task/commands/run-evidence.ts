@@ -9,7 +9,7 @@ import { runTaskCommand, type TaskCommandEnd, type TaskCommandOptions } from './
 
 export interface Evidence extends CommandRecord {
   readonly exitCode: number | null;
-  /** Text for the prompt, including how the command ended unless it succeeded: at most 12,000 characters. */
+  /** Text for the prompt, at most 12,000 characters; says how the command ended unless it succeeded. */
   readonly output: string;
   /** How the command ended, or why it was not run, in one line; absent if it succeeded. */
   readonly why?: string;
@@ -21,10 +21,10 @@ export interface EvidenceWatch {
   readonly onEnd?: (command: EvidenceCommand, end: TaskCommandEnd) => void;
 }
 
-/** Length that `shorten` adds to a text of up to 12,000 characters. */
+/** Number of characters that `shorten` adds to a text of up to 12,000. */
 const PREVIEW_MARK = 40;
 
-/** Runs all commands, whatever their results. Rejects only with the abort's reason, after all processes have ended. */
+/** Runs all commands, whatever their results. Rejects only with the abort reason, after all processes have ended. */
 export async function runEvidence(
   contract: Contract,
   projectDir: string,
@@ -94,8 +94,8 @@ export interface BaselineRun {
 }
 
 /**
- * Runs everything that the gate would check, whatever fails, except the findings log. The task's commands run once, also for
- * the first prompt. Rejects only with the abort's reason, after all processes have ended.
+ * Runs everything that the gate would check, except the findings log, whatever fails. The task's commands run once, also for
+ * the first prompt. Rejects only with the abort reason, after all processes have ended.
  */
 export async function runBaseline(
   contract: Contract,
@@ -117,7 +117,7 @@ export async function runBaseline(
     },
   });
   results.push(...(await runCheckCommands(contract, projectDir, onCopy ? accepted : [], options)));
-  // An output that these commands write themselves is no work of the agent, so it counts as there.
+  // Outputs that these commands write are not the agent's work, so they are read afterwards.
   const outputs = task === null ? [] : checkTaskOutputs(projectDir, contract.taskPath, task);
   return { results: [...outputs, ...results], evidence };
 }

@@ -32,7 +32,7 @@ type PinnedEnd =
   | { readonly kind: 'changed'; readonly what: string }
   | { readonly kind: 'ran'; readonly outcome: CommandOutcome; readonly hidden: () => string | null };
 
-/** Runs a command unless one of its scripts changed since the start. Rejects only with the abort's reason. */
+/** Runs a command unless one of its scripts changed since the start. Rejects only with the abort reason. */
 export async function runPinnedCommand(
   contract: PinnedTerms,
   projectDir: string,
@@ -59,17 +59,17 @@ export async function runPinnedCommand(
     ...(onLine && { onLine: (line: string) => onLine(line, command.name) }),
   };
   const first = await runCommand(whole);
-  // An end from outside, for example because memory ran out, says nothing about the work: run once more.
+  // An end from outside, for example because memory ran out, says nothing about the work: it runs once more.
   const outcome = isFromOutside(first.end) ? await runCommand(whole) : first;
   // A script that the task may change is for the agent to correct.
   const folder = contract.mayChange === undefined ? command.directory : '';
   return { kind: 'ran', outcome, hidden: () => hiddenExit(command.run, outcome.tests !== null, folder) };
 }
 
-/** Lets go name each test: without -v it reports a package whose tests were all skipped as one that passed. */
+/** Makes go name each test: without -v it reports a package as passed even if all its tests were skipped. */
 function namingTests(env: NodeJS.ProcessEnv, programs: ReadonlySet<string>): NodeJS.ProcessEnv {
   if (!programs.has('go')) return env;
-  // As go does: the user's own flags are in the environment, else in the file of `go env -w`.
+  // As in go: the user's own flags are in the environment or else in the file of `go env -w`.
   const isMac = process.platform === 'darwin';
   const folder = isMac ? join(homeFolder(env), 'Library', 'Application Support') : configFolder(env);
   const file = env['GOENV'] || join(folder, 'go', 'env');
@@ -90,7 +90,7 @@ export function pinsNamedBy(
 
 export interface TaskCommandOptions extends PinnedOptions {
   readonly iteration: number;
-  /** Folder for clean copies and the loop's view of git, for checks that run on a copy: of the project, or of a commit. */
+  /** Folder for clean copies, and the loop's view of git, for checks that run on a copy of the project or of a commit. */
   readonly copies?: { readonly root: string; readonly view: GitView | null; readonly commit?: string };
   /** Returns the guardrail that blocks this shell text in this absolute directory, or null. */
   readonly blockingRule?: (run: string, directory: string) => Promise<string | null>;

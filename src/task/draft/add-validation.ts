@@ -5,7 +5,7 @@ import { hasParseErrors, parseShell } from '../../text/shell/parse-shell.ts';
 import { readYaml } from '../frontmatter/read-yaml.ts';
 import { type SplitText, splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
 
-/** Adds new commands to the frontmatter and changes no other key. Throws `task-invalid` if it cannot be extended. */
+/** Adds new commands to the frontmatter and leaves every other key. Throws `task-invalid` if it cannot be extended. */
 export function addValidation(text: string, commands: readonly string[]): string {
   const split = splitFrontmatter(text);
   if (split.problem === 'unclosed') throw cannot('it is never closed');
@@ -26,14 +26,14 @@ export function addValidation(text: string, commands: readonly string[]): string
   return proven(split, text.slice(0, start) + edited + text.slice(start + split.frontmatter.length), commands);
 }
 
-/** Returns the length of the closing marker's line with its terminator. */
+/** Returns the length of the closing marker's line, including its line end. */
 function closingMarker(text: string, bodyLength: number): number {
   const end = text.length - bodyLength;
   const before = text[end - 1] === '\n' ? end - 1 : end;
   return end - (text.lastIndexOf('\n', before - 1) + 1);
 }
 
-/** Writes the commands as a new key, or into a list that is there. Refuses a list with comments, which would be lost. */
+/** Writes the commands as a new key or into an existing list. Refuses a list with comments, which would be lost. */
 function edit(source: string, commands: readonly string[], ending: string): string {
   const { contents } = parseDocument(source, { logLevel: 'error' });
   const map = isMap<Node>(contents) ? contents : null;
@@ -51,7 +51,7 @@ function edit(source: string, commands: readonly string[], ending: string): stri
   return `${source.slice(0, start)}${blockList(entries, column, ending)}${source.slice(end).replace(/^\r?\n/, '')}`;
 }
 
-/** Throws unless the result has the same content plus the commands. */
+/** Returns the result. Throws unless it has the same content plus the commands. */
 function proven(before: SplitText, result: string, commands: readonly string[]): string {
   const after = splitFrontmatter(result);
   const [old, now] = [before, after].map(({ frontmatter }) => readYaml(frontmatter).mapping ?? {});
@@ -69,7 +69,7 @@ function listed(mapping: Readonly<Record<string, unknown>> | undefined): unknown
   return Array.isArray(list) ? list : [];
 }
 
-/** Serialises a value. Throws for a self-referring anchor, which cannot be compared. */
+/** Serialises a value. Throws for a self-referencing anchor, which cannot be compared. */
 function shownWhole(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -131,7 +131,7 @@ function isTitle(text: string): boolean {
 }
 
 const SHELL_FENCE = /^(?:bash|sh|shell|zsh|console|shell-session|terminal)?$/i;
-/** Commands that prepare for a later one; a block with such commands remains one command. */
+/** Commands that prepare for a later one; a block that contains one stays one command. */
 const SETS_UP = /^(?:cd|pushd|export|set|source|\.|alias|unset)$/;
 /** Pattern for a list item that reads as a command, not as a sentence. */
 const COMMAND_LIKE = /^(?:\.{0,2}\/)?[a-z][\w./-]*(?: .*[^.:!?])?$/;

@@ -1,14 +1,14 @@
 export type Role = 'tests' | 'types' | 'lint' | 'build' | 'audit';
 
-/** File in the project's root that identifies an ecosystem, or its content; `tests/test_*.py` is any matching file. */
+/** File in the project's root that identifies an ecosystem, or its content; `tests/test_*.py`: any matching file. */
 export type Sign = string | readonly [file: string, content: RegExp];
 
 export interface Ecosystem {
-  /** Name shown as the source of its commands. */
+  /** Name under which its commands are listed as source. */
   readonly from: string;
-  /** Any of these signs; the commands below may require more. */
+  /** Any of these signs identifies it; the commands below may require more. */
   readonly when: readonly Sign[];
-  /** Commands by role: the first row whose sign exists. `$by` is the first prefix whose file exists. */
+  /** Commands by role: the first row whose signs exist. `$by` is the first prefix whose file exists. */
   readonly commands: readonly (readonly [role: Role, run: string, ...when: Sign[]])[];
   readonly by?: readonly (readonly [prefix: string, file: string])[];
 }
@@ -21,7 +21,7 @@ const PYTHON_RUNNERS = [
   ['pipenv run ', 'Pipfile.lock'],
 ] as const;
 
-/** Commands that usually check the projects of an ecosystem. package.json, make and just name their own. */
+/** Commands that usually check projects of an ecosystem. package.json, make and just define their own. */
 export const ECOSYSTEMS: readonly Ecosystem[] = [
   {
     from: 'Cargo.toml',

@@ -12,14 +12,14 @@ import { ECOSYSTEMS, type Ecosystem, type Role, type Sign } from './ecosystems.t
 export interface ProjectCommand {
   readonly role: Role;
   readonly run: string;
-  /** Source: `package.json`, `make`, `just`, `task`, or that of an ecosystem. */
+  /** Source: `package.json`, `make`, `just`, `task`, or the name of an ecosystem. */
   readonly from: string;
 }
 
 export interface ProjectSignals {
   /** Commands by role, at most one for each role and source. */
   readonly commands: readonly ProjectCommand[];
-  /** Commands that were found but left out, each with the reason. */
+  /** Commands that were found but left out, each with its reason. */
   readonly leftOut: readonly string[];
   readonly tests: readonly string[];
 }
@@ -120,7 +120,7 @@ function ecosystemCommands({ from, when, commands, by = [] }: Ecosystem, project
   });
 }
 
-/** Returns commands with the usual names, each name for one role. */
+/** Returns the commands with usual names, each name for one role. */
 function named(from: string, names: ReadonlySet<string>, run: (name: string) => string): ProjectCommand[] {
   const taken = new Set<string>();
   return ROLES.flatMap((role) => {
@@ -161,7 +161,7 @@ export function packageManager(dir: string) {
   return { locked, manager: locked ?? said ?? 'npm' };
 }
 
-/** Returns scripts without placeholders and without those that never end, which check nothing. */
+/** Returns the scripts that can check something: without placeholders and scripts that never end. */
 function usableScripts({ dir }: Project, path: string): Set<string> {
   const usable = Object.entries(packageScripts(dir, path)).filter(
     ([, script]) => script.trim() !== '' && !/no test specified|--watch(?!=false|All=false)\b/.test(script),
@@ -193,7 +193,7 @@ function workspaceRun(manager: string, { shows }: Project): (name: string) => st
 }
 
 const FOLDERS = ['test', 'tests', 'spec', '__tests__', 'e2e'];
-/** Names of tests beside the code, each with its glob. */
+/** Patterns for tests beside the code, each with its glob. */
 const TEST_NAMES: readonly (readonly [RegExp, glob: string])[] = [
   [/\.test\.\w+$/, '**/*.test.*'],
   [/\.spec\.\w+$/, '**/*.spec.*'],
@@ -203,7 +203,7 @@ const TEST_NAMES: readonly (readonly [RegExp, glob: string])[] = [
 const DEPTH = 4;
 const MOST_ENTRIES = 5000;
 
-/** Returns globs of the project's tests: its test folders, and the names of tests elsewhere. */
+/** Returns globs of the project's tests: its test folders, and name patterns elsewhere. */
 function testFiles(projectDir: string): string[] {
   const found = new Set<string>();
   let left = MOST_ENTRIES;

@@ -3,7 +3,7 @@ import { type KeyProblem, keyPath, printableValue } from './problem.ts';
 
 type Keys = readonly (string | number)[];
 
-/** Names that other loops give to a key. */
+/** Names of keys in other loops. */
 const ALIASES: Readonly<Record<string, string>> = { effort: 'thinking' };
 
 /** Renames camelCase aliases (snake_case takes precedence); drops unknown keys and keys without a value, each with a warning. */
@@ -38,7 +38,7 @@ function idle(keys: Keys, value: unknown, rule: string, why: string): KeyProblem
   return { keys, value: printableValue(value), rule, message: `${keyPath(keys)} ${why}`, severity: 'warning' };
 }
 
-/** Keys that protect the user: an empty one is an error, because the loop would run without its rule. */
+/** Keys that protect the user. Leaving one empty is an error, because the loop would run without its rule. */
 const PROTECTS = new Set(['guardrails', 'budget', 'validation', 'required_outputs', 'unchanged', 'verify_in']);
 
 function empty(name: string, at: Keys): KeyProblem {
@@ -56,7 +56,7 @@ export function suggestion(name: string, known: readonly string[]): string {
   return nearest === null ? '' : ` Did you mean "${nearest}"?`;
 }
 
-/** Returns the known name that was probably meant, the one with the smallest edit distance; null if none is near. */
+/** Returns the known name that was probably meant: the closest by edit distance; null if none is close. */
 export function nearestKey(key: string, known: readonly string[]): string | null {
   const wanted = snakeCase(key).slice(0, 64);
   const distances = known.map((candidate) => editDistance(wanted, snakeCase(candidate)));

@@ -17,7 +17,7 @@ function rule(command: string, ...args: string[]): CommandRule {
   return { command, args, reason: DEPLOYED };
 }
 
-/** Returns rules for writes with an option that names a context or namespace prod*, in either order. */
+/** Returns rules for write commands with an option that names a context or namespace prod*, in either order. */
 function production(program: string, verbs: string, options: string): CommandRule[] {
   const named = `(?:(?:${options})(?:=|\\s+)|-n)["']?(?:[\\w./:-]*[./:_-])?prod`;
   return [

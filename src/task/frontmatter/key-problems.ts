@@ -7,7 +7,7 @@ export const ARGUMENT_NAME = /^\w[\w-]*$/;
 export function nameProblem(name: string): string | null {
   if (!ARGUMENT_NAME.test(name)) return 'must be letters, digits, "_" and "-", not beginning with "-"';
   if (name.length > 64) return 'must have at most 64 characters';
-  // As a key of a plain object it would be lost.
+  // As a key of a plain object, the name would be lost.
   return name === '__proto__' ? "must be another name: this one is JavaScript's own" : null;
 }
 
@@ -21,7 +21,7 @@ export function relativePathProblem(path: string): string | null {
   return relativeProblem(path) ?? (path.split('/').includes('.') ? 'must have no "." segment' : null);
 }
 
-/** Globs add up, so one that means "all but these" would take in everything else. */
+/** Globs add up, so one that means "all but these" would include everything else. */
 export function relativeGlobProblem(glob: string): string | null {
   return relativeProblem(glob) ?? negatedProblem(glob);
 }
@@ -84,7 +84,7 @@ function matchesEverything(glob: string): boolean {
   });
 }
 
-/** Returns why a loop with this budget cannot start, or null: a cost limit requires a known cost. */
+/** Returns why a loop with this budget cannot start, or null: a cost limit requires that the cost is known. */
 export function costProblem(budget: Policy['budget'], costIsKnown: boolean): string | null {
   if (budget.maxCostUsd === null || costIsKnown) return null;
   return `budget.max_cost is $${budget.maxCostUsd}, but the client reports the cost only to ralph-loop run and to the launcher in a terminal. Use one of these, or limit budget.max_tokens or budget.max_time instead.`;

@@ -21,7 +21,7 @@ const ITERATION = /\{\{\s*ralph\.iteration\s*\}\}/g;
 
 export const RALPH_NAMES: readonly string[] = ['iteration', 'name', 'max_iterations'];
 
-/** Replaces placeholders in one pass, so that values are never expanded; those without a value remain. */
+/** Replaces placeholders in one pass, so that values are never expanded; those without a value stay. */
 export function renderBody(body: string, values: BodyValues): string {
   return outsideComments(body)
     .map(({ text }) => replaced(text, (placeholder) => textOf(placeholder, values)))
@@ -48,7 +48,7 @@ export function runOfIteration(run: string, iteration: number): string {
   return run.replace(ITERATION, String(iteration));
 }
 
-/** Replaces each placeholder by the result of `value`, which also gets its index; null keeps it. */
+/** Replaces each placeholder by the result of `value`, which gets its index as well; null keeps it. */
 export function replaced(text: string, value: (placeholder: Placeholder, index: number) => string | null): string {
   const values = placeholdersOf(text).map((placeholder, index) => value(placeholder, index));
   return text.replace(PLACEHOLDER, (whole) => values.shift() ?? whole);

@@ -16,7 +16,7 @@ export interface KeyProblem extends Omit<Problem, 'path' | 'line' | 'column'> {
   readonly keys: readonly (string | number)[];
 }
 
-/** Returns the problem of a value that stands in no line of a task file. */
+/** Returns the problem of a value that is in no line of a task file. */
 export function withoutPlace({ keys, ...problem }: KeyProblem, message = problem.message): Problem {
   return { ...problem, path: keyPath(keys), line: null, column: null, message };
 }
@@ -38,7 +38,7 @@ function jsonOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value);
   } catch (error) {
-    // A reference to itself, or one that is nested too deeply.
+    // The value refers to itself or is nested too deeply.
     if (error instanceof TypeError || error instanceof RangeError) return UNSHOWN;
     throw error;
   }

@@ -8,7 +8,7 @@ interface Place {
 }
 
 export interface ReadYaml {
-  /** What the text says; undefined if it is broken. */
+  /** Parsed value; undefined if the text is invalid. */
   readonly value?: unknown;
   readonly mapping: Record<string, unknown> | null;
   readonly problems: readonly (Place & {
@@ -16,11 +16,11 @@ export interface ReadYaml {
     readonly message: string;
     readonly severity: 'error' | 'warning';
   })[];
-  /** Returns the place of a key path or its nearest parent. Also finds snake_case keys under their aliases. */
+  /** Returns the place of a key path or its nearest parent. Also finds snake_case keys written as aliases. */
   readonly placeOf: (keys: readonly (string | number)[], part: 'key' | 'value') => Place;
 }
 
-/** Errors of the parser that do not say what to do. */
+/** Plain texts for parser errors that do not say what to do. */
 const PLAIN: Readonly<Partial<Record<ErrorCode, string>>> = {
   DUPLICATE_KEY: 'this key is given twice. Keep one of them.',
   TAB_AS_INDENT: 'a tab cannot indent a line. Use spaces.',

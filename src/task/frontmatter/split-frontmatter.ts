@@ -8,7 +8,7 @@ export interface SplitText {
   readonly problem?: 'unclosed';
 }
 
-/** Piece of what may precede the opening marker: blanks, a comment. */
+/** What may precede the opening marker: blanks and comments. */
 const BEFORE = /[ \t\n\r]+|<!--[\s\S]*?-->/y;
 const OPENING = /(?<=^\uFEFF?|\n)---[ \t]*\r?(?:\n|$)/y;
 const CLOSING = /(?<=\n)---[ \t]*\r?(?:\n|$)/g;
@@ -27,7 +27,7 @@ export function splitFrontmatter(text: string): SplitText {
   const closing = CLOSING.exec(text);
   if (closing === null) return { ...whole, frontmatterLine, problem: 'unclosed' };
   const body = text.slice(CLOSING.lastIndex);
-  // After a closing marker without newline, the body begins on the marker's line.
+  // If the file ends right after the closing marker, the body begins on the marker's line.
   const bodyLine = frontmatterLine + newlinesIn(text.slice(from, CLOSING.lastIndex));
   return { frontmatter: text.slice(from, closing.index), frontmatterLine, body, bodyLine };
 }

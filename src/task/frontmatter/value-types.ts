@@ -53,7 +53,7 @@ export function durationKey(allowed: 'positive' | 'zero-too', description: strin
   return optional(duration(allowed), description, { pattern: DURATION });
 }
 
-/** A duration in whole seconds, which is its value; `most` is its upper limit. */
+/** A duration in whole seconds, between `least` and `most` (null: no upper limit). */
 export function secondsKey(least: number, most: number | null, description: string) {
   const range = most === null ? `of at least ${least}s` : `from ${least}s to ${formatDuration(most * 1000)}`;
   const error = `must be a duration ${range} in whole seconds, such as 90, 30s or 5m (a bare number is seconds)`;
@@ -97,7 +97,7 @@ export function list<T extends z.ZodType>(of: T, what: string) {
 
 const MAX_PATTERN_LENGTH = 1000;
 
-/** Returns null for a pattern that RE2 and JavaScript interpret alike, else the problem. */
+/** Returns null for a pattern that RE2 and JavaScript interpret alike, else its problem. */
 export function patternProblem(pattern: string): string | null {
   if (pattern.trim() === '') return 'must not be blank';
   if (pattern.length > MAX_PATTERN_LENGTH) return `must have at most ${MAX_PATTERN_LENGTH} characters`;

@@ -6,15 +6,15 @@ import type { Confinement } from '../../sandbox/bubblewrap.ts';
 import { namesIn, readRegularFile } from '../../state/files/regular-file.ts';
 import { changeByGit, runGit } from './run-git.ts';
 
-/** Returns the form that the commit messages of the repository seem to have. Runs nothing of it. */
+/** Returns the form that the repository's commit messages appear to have. Runs nothing of the repository. */
 export async function formOfRepository(projectDir: string, env: NodeJS.ProcessEnv): Promise<string> {
   const isConventional = hasCommitlint(projectDir) || (await isHistoryConventional(projectDir, env));
   return isConventional ? CONVENTIONAL_FORM : PLAIN_FORM;
 }
 
 /**
- * Returns the first of the forms in which the repository's commit-msg hook accepts the messages of all tasks; `rejected` is what
- * it says, if no form passes.
+ * Returns the first of these forms in which the repository's commit-msg hook accepts the messages of all tasks. If none passes,
+ * `rejected` is the hook's output.
  */
 export async function acceptedForm(
   directory: string,
@@ -34,21 +34,21 @@ export async function acceptedForm(
   return { rejected: said };
 }
 
-/** Returns what the commit-msg hook says against a message; null if it accepts it, or if there is none. */
+/** Returns the commit-msg hook's objection to a message; null if it accepts it, or if there is no hook. */
 export async function whyRejected(
   directory: string,
   message: string,
   env: NodeJS.ProcessEnv,
   sandbox?: Confinement,
 ): Promise<string | null> {
-  // A sandbox has a folder of temporary files of its own, and the git folder of the commit.
+  // A sandbox has its own temporary folder, but shares the git folder of the commit.
   const folder = mkdtempSync(join(sandbox?.gitDir || tmpdir(), 'ralph-message-'));
   try {
     const file = join(folder, 'COMMIT_EDITMSG');
     writeFileSync(file, message);
     const words = ['hook', 'run', '--ignore-missing', 'commit-msg', '--', file];
     const judged = await changeByGit({ directory, words, env, hooks: true, sandbox });
-    // git before 2.36 has no such command, and says so.
+    // Before version 2.36, git has no such command, and says so.
     return judged.ok || /is not a git command/.test(judged.said) ? null : judged.said;
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -67,7 +67,7 @@ const CONVENTIONAL = /^(?:build|chore|ci|docs|feat|fix|perf|refactor|revert|styl
 const HISTORY = 20;
 const FEWEST = 5;
 
-/** Returns whether most of the last commits are conventional, in lower case as their rules ask, and not a plan's own. */
+/** Returns whether most recent commits, other than a plan's own, are conventional, with a lower-case subject. */
 async function isHistoryConventional(directory: string, env: NodeJS.ProcessEnv): Promise<boolean> {
   const log = await runGit(directory, ['log', '--no-merges', '--format=%s', `-${HISTORY}`], { env });
   const subjects = log.kind === 'answer' ? log.text.split('\n').filter((line) => line !== '') : [];

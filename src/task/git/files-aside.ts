@@ -13,15 +13,15 @@ import { partsOf, workFolder } from './run-git.ts';
 
 export interface Aside {
   /**
-   * Why the tree of the project's files does not say what they hold: files that git cannot read, that are not there, or that
-   * it reads otherwise than they are, and repositories within the project that hold what their commit does not.
+   * Reasons why the tree of the project's files does not represent them: files that git cannot read, that are missing, or
+   * that it reads differently, and nested repositories whose files differ from their commit.
    */
   readonly problems: readonly string[];
-  /** Files and folders, relative to the project, that git ignores here or in a repository within the project. */
+  /** Files and folders, relative to the project, that git ignores here or in a nested repository. */
   readonly ignored: readonly string[];
 }
 
-/** Returns what the tree of the project's files does not say. */
+/** Returns what the tree of the project's files does not represent. */
 export function filesAside(around: Around, leavesOut: (path: string) => boolean): Promise<Aside> {
   const { prefix } = around;
   const size = Buffer.byteLength(prefix);
@@ -41,7 +41,7 @@ export function filesAside(around: Around, leavesOut: (path: string) => boolean)
 
 type Indexed = readonly [around: Around, index: string, isOwn: (name: string) => boolean];
 
-/** Names what git has not taken into the index of the files: it cannot read it, or it is a repository without a commit. */
+/** Names what git has not added to the index of the files: it cannot read it, or it is a repository without a commit. */
 async function notTaken(...[around, index, isOwn]: Indexed): Promise<string[]> {
   const { top: at, prefix } = around;
   const words = ['ls-files', '--others', '--exclude-standard', '-z', '--full-name', '--', `:(top)${prefix}`];
@@ -56,9 +56,9 @@ async function notTaken(...[around, index, isOwn]: Indexed): Promise<string[]> {
 }
 
 /**
- * Names the files that are not as the index has them once git reads them by the project's own .gitattributes alone, without
- * the settings, attributes and programs of this machine. Line ends are no difference, nor is a file of LFS that is the one
- * which its pointer names.
+ * Names the files that differ from the index when git reads them by the project's own .gitattributes alone, without the
+ * settings, attributes and programs of this machine. Line ends are not a difference, nor is an LFS file that matches its
+ * pointer.
  */
 async function readOtherwise(...[around, index, isOwn]: Indexed): Promise<string[]> {
   const { top, prefix, gitDir } = around;
@@ -70,7 +70,7 @@ async function readOtherwise(...[around, index, isOwn]: Indexed): Promise<string
     const ask = async (...words: string[]): Promise<string> => must(await git(alone, words, { at: top }));
     const format = tree.length === 40 ? 'sha1' : 'sha256';
     await ask('init', '--quiet', '--template=', `--object-format=${format}`);
-    // The variable of git for this takes no path with a colon.
+    // git's variable for this accepts no path with a colon.
     writeFileSync(join(plain, 'objects/info/alternates'), alternate(objects), 'latin1');
     await ask('read-tree', tree);
     const strange = await strangeAttributes(around, await ask('ls-files', '--stage', '-z'), format);
@@ -104,21 +104,21 @@ async function readOtherwise(...[around, index, isOwn]: Indexed): Promise<string
   }
 }
 
-/** Command for a project whose files this machine has otherwise than its commits. */
+/** Command for a project whose files differ on this machine from its commits. */
 const byCommit = () => lineHere('verify --tree HEAD');
 
 interface Present {
   readonly name: string;
   readonly blob: string;
-  /** Whether it has the mode of the index. */
+  /** True if it has the mode recorded in the index. */
   readonly isSameKind: boolean;
 }
 
 const ATTRIBUTES = '.gitattributes';
 
 /**
- * Names the files of attributes that git finds above the files of the project and that differ from what commits hold: in the
- * project from the tree that is compared, above it from the head. git reads them from the disk even if it ignores them.
+ * Names the attributes files that git finds for the project's files and that differ from what commits contain: in the
+ * project, from the compared tree; above it, from the head. git reads them from the disk even if it ignores them.
  */
 async function strangeAttributes(around: Around, staged: string, format: string): Promise<string[]> {
   const { top, prefix, headTree } = around;
@@ -153,19 +153,19 @@ async function strangeAttributes(around: Around, staged: string, format: string)
     .map(onScreen);
 }
 
-/** Returns the name of a file's blob, as it is and with the line ends of a commit. */
+/** Returns the names of the blobs of a file as it is and with the line ends of a commit. */
 function hashesOf(content: Buffer, format: string): string[] {
   const lines = Buffer.from(content.toString('latin1').replaceAll('\r\n', '\n'), 'latin1');
   return [content, lines].map((each) => createHash(format).update(`blob ${each.length}\0`).update(each).digest('hex'));
 }
 
-/** Pattern for what git-lfs commits in the place of a file. */
+/** Pattern for what git-lfs commits in place of a file. */
 const POINTER =
   /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:ext-[^\n]+\n)*oid sha256:([0-9a-f]{64})\nsize \d+$/;
 
 const LONGEST_POINTER = 1024;
 
-/** Returns the texts of those blobs that are short enough for a pointer of git-lfs. */
+/** Returns the texts of those blobs that are short enough to be pointers of git-lfs. */
 async function pointersIn(place: Parameters<typeof git>[0], blobs: readonly string[]): Promise<Map<string, string>> {
   const ask = async (option: string, names: readonly string[]): Promise<string> => {
     const answer = await git(place, ['cat-file', option], { input: names.map((name) => `${name}\n`).join('') });
@@ -226,10 +226,10 @@ async function repositoriesAside(...[around, index, isOwn]: Indexed): Promise<As
   return { problems, ignored };
 }
 
-/** Of a repository inside, everything counts. */
+/** In a nested repository, everything counts. */
 const every = (): boolean => false;
 
-/** Returns the files and folders, relative to the project, that git ignores outside the repositories within it. */
+/** Returns the files and folders, relative to the project, that git ignores outside nested repositories. */
 async function ignoredHere(around: Around, leavesOut: (path: string) => boolean): Promise<string[]> {
   const words = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
   const paths = outermost(partsOf(must(await git(around, words))).map(onScreen));
@@ -238,5 +238,5 @@ async function ignoredHere(around: Around, leavesOut: (path: string) => boolean)
 
 const MOST = 5;
 
-/** Returns the first paths, and how many there are besides. */
+/** Returns the first paths, and the number of further ones. */
 export const listOf = (paths: readonly string[]): string => listed(paths, MOST);

@@ -7,14 +7,14 @@ import { askPlaces, type GitAnswer, type GitOptions, type GitPins, placesIn, run
 
 const TEXT_FILES = ['info/exclude', 'info/attributes', 'info/sparse-checkout', 'info/grafts', 'shallow'] as const;
 const MOST_BYTES = 1024 * 1024;
-/** Settings that affect comparisons. Excludes everything that starts programs, except content filters. */
+/** Settings that affect comparisons. Excludes all settings that start programs, except content filters. */
 const KEPT =
   /^(?:core\.(?:filemode|ignorecase|symlinks|autocrlf|safecrlf|eol|checkroundtripencoding|precomposeunicode|protecthfs|protectntfs|quotepath|sparsecheckout|sparsecheckoutcone|longpaths|bigfilethreshold)|filter\..*\.(?:clean|smudge|process|required)|extensions\.objectformat|submodule\..*\.ignore)$/s;
 
 const PATHS = ['objects', 'index', 'hooks', ...TEXT_FILES].map((name) => ['--git-path', name]);
 const PINNED = [['--show-toplevel'], ['HEAD^{commit}'], ...PATHS];
 
-/** Asks git for the places that the pins are read from, and with the same call for more. */
+/** Asks git for the places of the pins and, in the same call, for `more`. */
 export function askPinned(
   projectDir: string,
   options: GitOptions,
@@ -23,7 +23,7 @@ export function askPinned(
   return runGit(projectDir, askPlaces(...PINNED, ...more), { ...options, keepsHooksPath: true });
 }
 
-/** Returns what git answered to `more`. */
+/** Returns git's answers to `more`. */
 export const besidesPinned = (printed: string): string[] => placesIn(printed).slice(PINNED.length);
 
 /** Reads the pins of a repository; null if git does not answer. */
@@ -96,7 +96,7 @@ export function quotedValue(text: string): string {
 /** Returns the line that names a folder of objects in `objects/info/alternates`. */
 export const alternate = (objects: string): string => `${objects.includes('\n') ? quotedValue(objects) : objects}\n`;
 
-/** Names the settings that differ between two times. */
+/** Names the settings in which two pins differ. */
 export function changedPins(before: GitPins, now: GitPins): string[] {
   const names = new Set([...Object.keys(before.texts), ...Object.keys(now.texts)]);
   return [
@@ -106,7 +106,7 @@ export function changedPins(before: GitPins, now: GitPins): string[] {
   ];
 }
 
-/** Returns whether git would run exactly the hooks that existed when the loop began; true for a loop without a view. */
+/** Returns whether git would run exactly the hooks of the loop's start; true for a loop without a view. */
 export async function areHooksPinned(projectDir: string, options: GitOptions): Promise<boolean> {
   const { view } = options;
   if (!view) return true;

@@ -23,15 +23,15 @@ import { alternate, quotedValue } from './git-pins.ts';
 import type { GitAnswer, GitOptions, GitPins, GitView, ViewIndex } from './run-git.ts';
 import { copyIndex, runGit } from './run-git.ts';
 
-/** What is stored of a view: everything except the folder that git needs, which is made from it. */
+/** Stored part of a view: everything except the git folder, which is built from it. */
 interface ViewRecord {
-  /** Name of the folder: a new one is complete before the record names it, so that no kill leaves half a view. */
+  /** Name of the folder. It is complete before the record names it, so that a kill never leaves half a view. */
   readonly folder: string;
   readonly pins: GitPins;
   readonly index: ViewIndex | null;
 }
 
-/** Returns a loop's view; null if, and only if, its contract has none. Throws `evidence-lost`, also for its folder. */
+/** Returns a loop's view; null only if its contract lists none. Throws `evidence-lost`, also for its folder. */
 export function viewOf(files: LoopFiles, contract: EvidenceOf): GitView | null {
   const record = recordOf(files, contract);
   if (record === null) return null;
@@ -55,7 +55,7 @@ export function pinsAtEnd(files: LoopFiles, contract: EvidenceOf): GitPins | nul
   return recordOf(filesAtEnd(files), contract)?.pins ?? null;
 }
 
-/** Returns the view of a loop that is about to be resumed; null if it has none that can be believed. */
+/** Returns the view of a loop that is about to be resumed; null if it has none that can be trusted. */
 export function formerView(files: LoopFiles, former: EvidenceOf | null): GitView | null {
   return unlessLost(() => former && viewAtEnd(files, former), null);
 }
@@ -74,7 +74,7 @@ function storeRecord(files: LoopFiles, loopId: string, record: ViewRecord): void
 
 /**
  * Stores the view of a loop that starts or resumes, before its contract is written; null removes that of a former loop.
- * `before` is the view of the resumed loop, whose index is kept.
+ * `before` is the view of the resumed loop; its index is kept.
  */
 export function storeGitView(files: LoopFiles, loopId: string, pins: GitPins | null, before: GitView | null): void {
   if (pins === null) {
@@ -93,7 +93,7 @@ export function storeGitView(files: LoopFiles, loopId: string, pins: GitPins | n
   }
 }
 
-/** Makes a view that no loop keeps. */
+/** Makes a view in a folder, without a record of it. */
 export function passingView(folder: string, pins: GitPins): GitView {
   let index = makeFolder(folder, pins, null, 'nothing');
   return {
@@ -122,10 +122,10 @@ function makeFolder(
   return { commit: isKept ? known.commit : null, sha256: digestOf(indexIn(folder)) };
 }
 
-/** Folders of a view that hold files. */
+/** Folders of a view that contain files. */
 const PLACES = ['info', 'objects/info'];
 
-/** Writes the files of a view, none of which waits for its name. A torn HEAD is written again before git reads it. */
+/** Writes the files of a view without waiting for their names. A torn HEAD is written again before git reads it. */
 function writeFolder(folder: string, pins: GitPins, head: string, waitsFor: 'content' | 'nothing'): void {
   for (const name of [...PLACES, 'refs']) mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
   for (const [name, text] of fixedFiles(folder, pins)) writeAtomically(join(folder, name), text, 0o600, waitsFor);
@@ -137,7 +137,7 @@ const INDEX = 'index';
 const indexIn = (folder: string): string => join(folder, INDEX);
 const digestOf = (path: string): string => sha256(readFileSync(path));
 
-/** Returns the files of a view that stay as they are, by their path in it. */
+/** Returns the unchanging files of a view by their path in it. */
 function fixedFiles(folder: string, { texts, config, objects }: GitPins): Map<string, string> {
   const own = ['excludes', 'attributes'].map((name) => `\t${name}file = ${quotedValue(join(folder, name))}\n`);
   return new Map([
@@ -147,16 +147,16 @@ function fixedFiles(folder: string, { texts, config, objects }: GitPins): Map<st
   ]);
 }
 
-/** Files that git itself writes, and folders in which content filters keep theirs. */
+/** Files that git itself writes, and folders in which content filters keep their files. */
 const OF_GIT: readonly string[] = [HEAD, INDEX, `${INDEX}.lock`];
 const OF_FILTERS: readonly string[] = ['lfs', 'annex'];
 
-/** Throws `evidence-lost` unless the folder holds the settings of the start, and nothing else that git would honour. */
+/** Throws `evidence-lost` unless the folder holds exactly the settings of the start: git must honour nothing else. */
 function proveFolder(folder: string, pins: GitPins): void {
   const fixed = fixedFiles(folder, pins);
   for (const [name, text] of fixed) {
     const path = join(folder, name);
-    // An empty file of settings is as it was.
+    // An empty settings file equals a missing one.
     if (text === '' && readRegularFile(path, 0) === '') continue;
     if (evidenceBytes(path).toString('utf8') !== text) throw evidenceLost(path, 'edited');
   }
@@ -222,7 +222,7 @@ async function openView(
   const keep = (): void => {
     const now: ViewIndex = { commit: head, sha256: digestOf(index) };
     const isKept = (one: ViewIndex | null): boolean => one?.commit === now.commit && one.sha256 === now.sha256;
-    // Another question, asked at the same time, may have kept it.
+    // Another question, asked at the same time, may have kept an index already.
     if (!isKept(kept) && !isKept(view.index())) view.keepIndex(now);
     kept = now;
   };

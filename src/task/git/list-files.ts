@@ -24,9 +24,9 @@ export async function ignoredUnderPins(
   return found && outermost(found).map((path) => path.replace(/\/$/, ''));
 }
 
-/** Returns paths without those in a folder that is among them: git lists both where a .gitignore in the folder ignores all of it. */
+/** Returns paths without those inside a listed folder: git lists both if a .gitignore in the folder ignores everything in it. */
 export function outermost(paths: readonly string[]): string[] {
-  // There may be thousands of each, so no path is compared with all folders.
+  // There may be thousands of both, so paths are not compared with every folder.
   const folders = new Set(paths.filter((path) => path.endsWith('/')));
   const isInside = (path: string): boolean => {
     for (let end = path.indexOf('/'); end !== -1 && end < path.length - 1; end = path.indexOf('/', end + 1))
@@ -68,7 +68,7 @@ export async function checkOut(
   const gitDir = join(copy, '.git');
   rmSync(join(gitDir, 'index'), { force: true });
   const own = { ...options, inView: { gitDir, workTree: copy }, writable: copy, timeMs: CHECK_OUT_MS };
-  // The repository's folder has the files that git-lfs keeps outside commits.
+  // git-lfs keeps its files in the repository's folder, outside commits.
   const large = ['lfs.storage', join(view === null ? '' : placesOf(view).gitDir, 'lfs')] as const;
   const written = await runGit(copy, ['read-tree', '--reset', '-u', commit], own, [large]);
   const entries = listed(await runGit(copy, ['ls-files', '-z', '--stage'], own));

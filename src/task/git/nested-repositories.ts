@@ -6,8 +6,8 @@ import { mainProjectOf } from '../task-file.ts';
 import { type GitOptions, partsOf, runGit } from './run-git.ts';
 
 /**
- * Finds folders of which a commit of the project contains only a link: repositories and worktrees that are not submodules,
- * and submodules with uncommitted changes. Rejects only with the abort's reason.
+ * Finds folders that a commit of the project contains only as a link: repositories and worktrees that are not submodules,
+ * and submodules with uncommitted changes. Rejects only with the abort reason.
  */
 export async function nestedRepositories(
   projectDir: string,
@@ -36,7 +36,7 @@ export async function nestedRepositories(
   return { strange, unsaved };
 }
 
-/** Returns the paths of the submodules in the project, relative to it. Rejects only with the abort's reason. */
+/** Returns the paths of the project's submodules, relative to it. Rejects only with the abort reason. */
 export async function submodulesOf(projectDir: string, options: GitOptions): Promise<string[]> {
   const file = join(repositoryRoot(projectDir) ?? projectDir, '.gitmodules');
   if (!existsSync(file)) return [];
@@ -50,8 +50,8 @@ export async function submodulesOf(projectDir: string, options: GitOptions): Pro
 }
 
 /**
- * Where a link leads: `within` what a clone contains; to a `path` of this project or of the one whose worktree it is, which
- * only this checkout has; or `outside` the repository.
+ * Where a link leads: `within` what a clone contains; to a `path` that only this checkout has, in the project or in the
+ * main project of a worktree; or `outside` the repository.
  */
 export type LinkTarget = 'within' | 'path' | 'outside';
 
@@ -65,13 +65,13 @@ export function linkTarget(directory: string, path: string, target: string): Lin
   return isOfProject ? 'path' : 'outside';
 }
 
-/** A link that a commit has, relative to the root of the work tree, and its text. */
+/** A committed link, relative to the root of the work tree, and its target as text. */
 interface CommittedLink {
   readonly path: string;
   readonly target: string;
 }
 
-/** Returns the links that came or changed between two commits; `git` returns what git prints. */
+/** Returns the links that were added or changed between two commits; `git` returns git's output. */
 export function changedLinks(git: (...words: string[]) => string, from: string, to: string): CommittedLink[] {
   const parts = git('diff', '--raw', '--no-abbrev', '--no-renames', '-z', from, to).split('\0');
   return parts.flatMap((part, index) => {

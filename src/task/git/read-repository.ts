@@ -10,14 +10,14 @@ import { askPlaces, type GitOptions, partsOf, placesIn, runGit } from './run-git
 export interface Repository {
   readonly branch: string | null;
   readonly head: string | null;
-  /** Whether work tree and index are those of the commit, with no untracked file, of the loop or not. */
+  /** True if work tree and index match the commit and there are no untracked files, not even the loop's own. */
   readonly isClean: boolean;
   readonly isIndexHead: boolean;
   /** Changed and untracked files relative to the project, without the loop's own; sorted. */
   readonly changed: readonly string[];
   /** Files of `changed` that may differ only in the index. */
   readonly halfStaged: readonly string[];
-  /** Sentence that names a merge, rebase or the like that is not finished, and how to end it; null if there is none. */
+  /** Sentence that names an unfinished merge, rebase or the like, and how to end it; null if there is none. */
   readonly unfinished: string | null;
   /** Files of `changed` that git shows only under the settings and ignore rules of the start. */
   readonly concealed: readonly string[];
@@ -25,8 +25,8 @@ export interface Repository {
 }
 
 /**
- * Reads the state of the repository, or returns why it cannot. `placed` says where the project stands in it, if the caller asks
- * git that; null if git did not answer. Rejects only with the abort's reason.
+ * Reads the state of the repository, or returns why it cannot. `placed`: the project's place in it, if the caller asks git
+ * anyway; null if git did not answer. Rejects only with the abort reason.
  */
 export async function readRepository(
   projectDir: string,
@@ -43,7 +43,7 @@ export async function readRepository(
   const [places, status, underKnown] = await Promise.all([
     placed === null ? place() : placed.then((found) => (found ? { kind: 'answer' as const, ...found } : place())),
     ask([...STATUS, '--branch', '--no-ahead-behind']),
-    // The view nearly always shows the commit of HEAD already, so nothing waits for its name.
+    // The view nearly always shows HEAD's commit already, so the query does not wait for its name.
     known === null ? null : statusUnderPins(projectDir, known, options),
   ]);
   if (places.kind === 'missing') return 'git was not found on the PATH.';
@@ -91,7 +91,7 @@ function changedIn(status: string, prefix: string, projectDir: string): Pick<Rep
     return marks === '?' && isDevice(join(projectDir, path)) ? [] : [{ marks, path }];
   });
   const unknown = new Set(lines.filter(({ marks }) => marks === '?').map(({ path }) => path));
-  // A file that is staged as new and present is a change as well; status would not list it if git ignores it.
+  // A file staged as new that exists is a change as well; status would not list it if git ignores it.
   const isHalf = ({ marks, path }: { readonly marks: string; readonly path: string }): boolean =>
     /^(?:[MTD][MTDA]|AD)$/.test(marks) || (marks === 'D.' && unknown.has(path));
   return {
@@ -100,7 +100,7 @@ function changedIn(status: string, prefix: string, projectDir: string): Pick<Rep
   };
 }
 
-/** Returns whether a device is mounted at a path: within a client's sandbox git lists those at missing files, and can add none. */
+/** Returns whether a path is a device: a client's sandbox mounts those over missing files; git lists them, but cannot add them. */
 export function isDevice(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isCharacterDevice() === true;
 }
@@ -143,11 +143,11 @@ export async function isInHistory(projectDir: string, commit: string, options: G
 
 export interface Commit {
   readonly id: string;
-  /** Its abbreviation and its subject. */
+  /** Its abbreviation and subject. */
   readonly text: string;
 }
 
-/** Lists the commits of the branch itself that lead from a commit to HEAD, oldest first. */
+/** Lists the commits on the branch itself from a commit to HEAD, oldest first. */
 export async function commitsSince(projectDir: string, since: string, options: GitOptions): Promise<Commit[]> {
   if (!/^[0-9a-f]{40,64}$/.test(since)) return [];
   const words = ['log', '--first-parent', '--reverse', '--no-show-signature', '--format=%H %h %s', `${since}..HEAD`];
@@ -166,7 +166,7 @@ export async function filesSince(projectDir: string, base: string, options: GitO
   return partsOf(files.text).map((path) => fromProject(path, begin));
 }
 
-/** Explains a `.git` here or above that git does not open: another owner, as in many containers, or a broken configuration. */
+/** Explains why git does not open a `.git` here or above: another owner, as in many containers, or a broken configuration. */
 export function unopenedText(directory: string): string | null {
   const root = repositoryRoot(directory);
   return root === null
@@ -174,7 +174,7 @@ export function unopenedText(directory: string): string | null {
     : `git does not open the repository ${root}; git status says why. Where it belongs to another user: git config --global --add safe.directory ${quoted(root)}`;
 }
 
-/** What git has begun, by the path that says so. A rebase comes first: it leaves the marks of others as well. */
+/** Unfinished operations of git, by the path that shows each. A rebase is first: it leaves other marks as well. */
 const BEGUN = [
   ['rebase-merge', 'rebase'],
   ['rebase-apply/applying', 'am'],
@@ -185,7 +185,7 @@ const BEGUN = [
   ['BISECT_LOG', 'bisect'],
 ] as const;
 
-/** Returns what git has begun and not finished, such as a merge with conflicts, and when (epoch milliseconds); null if there is nothing. */
+/** Returns git's unfinished operation, such as a merge with conflicts, and when it began (epoch milliseconds); null if there is none. */
 export function unfinishedIn(gitDir: string) {
   for (const [path, command] of BEGUN) {
     const begunAt = statSync(join(gitDir, path), { throwIfNoEntry: false })?.mtimeMs;
@@ -195,8 +195,8 @@ export function unfinishedIn(gitDir: string) {
 }
 
 /**
- * Returns the sentence that names it, and the commands that end it; null if there is nothing, or only a bisect, during which one may
- * commit.
+ * Returns a sentence about the unfinished operation, and the commands that end it; null if there is none, or only a bisect, which
+ * allows commits.
  */
 export function unfinishedText(gitDir: string): string | null {
   const command = unfinishedIn(gitDir)?.command;

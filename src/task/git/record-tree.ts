@@ -7,9 +7,9 @@ import { runToEnd } from '../../state/process/run-to-end.ts';
 import { RalphError } from '../../text/message.ts';
 import { askPlaces, copyIndex, NO_FILE, partsOf, placesIn, withoutPlace, workFolder } from './run-git.ts';
 
-/** Files of a project at one moment, as commits that the repository keeps under a reference. */
+/** Files of a project at one moment, as commits that a reference of the repository keeps. */
 export interface RecordedTree {
-  /** Commit whose tree has the files of the work tree, untracked ones included and ignored ones not. */
+  /** Commit whose tree has the files of the work tree, with untracked and without ignored files. */
   readonly commit: string;
   /** Commit whose tree is the index; null while a merge has conflicts. */
   readonly index: string | null;
@@ -29,14 +29,14 @@ export interface Around extends Place {
   readonly branch: string | null;
 }
 
-/** Where git runs. `sandbox` confines it: the agent may have named a program in the repository's settings. */
+/** Where git runs. `sandbox` confines it: the agent may have set a program in the repository's settings. */
 export interface Place {
   readonly projectDir: string;
   readonly env: NodeJS.ProcessEnv;
   readonly sandbox: Sandbox | undefined;
   readonly top?: string;
   readonly gitDir?: string;
-  /** git works in this folder of its own, without settings and attributes of the repository, user and system. */
+  /** git works in this separate folder, without settings and attributes of the repository, the user and the system. */
   readonly alone?: string;
 }
 
@@ -49,7 +49,7 @@ export const IDENTITY = {
   GIT_COMMITTER_NAME: 'ralph-loop',
   GIT_COMMITTER_EMAIL: 'ralph-loop@localhost',
 };
-/** Settings of the repository that start programs, or with which a changed file passes for an unchanged one. */
+/** Overrides of repository settings that start programs or hide changes. */
 const QUIET = [
   'core.fsmonitor=false',
   'core.untrackedCache=false',
@@ -60,9 +60,9 @@ const QUIET = [
   'core.quotePath=false',
 ];
 const SETTINGS = QUIET.flatMap((setting) => ['-c', setting]);
-/** Part of a command that is about files outside a sparse checkout, too. */
+/** Options of a command that covers files outside a sparse checkout, too. */
 const WHOLE = ['-c', 'core.sparseCheckout=false'];
-/** Without it git reads the user's attributes at their default place, even if the user's settings are left out. */
+/** Otherwise git reads the user's attributes from their default place, even without the user's settings. */
 const NO_ATTRIBUTES = ['-c', `core.attributesFile=${NO_FILE}`];
 const TIME_MS = 120_000;
 const MOST_OUTPUT = 256 * 1024 * 1024;
@@ -73,7 +73,7 @@ export interface Answer {
   readonly complaint: string;
 }
 
-/** Runs git in the project without the repository's hooks. `index` takes the place of the repository's own index. */
+/** Runs git in the project without the repository's hooks. `index` replaces the repository's own index. */
 export async function git(
   { projectDir, env, sandbox: terms, top = projectDir, gitDir = join(projectDir, '.git'), alone }: Place,
   words: readonly string[],
@@ -110,8 +110,8 @@ function aloneIn(gitDir: string, top: string, env: NodeJS.ProcessEnv): NodeJS.Pr
 }
 
 /**
- * Reads where the project stands in its repository, which is within `top`; null outside a repository and before its first
- * commit.
+ * Reads where the project is in its repository, which must be within `top`; null outside a repository and before its
+ * first commit.
  */
 export async function repositoryAround(
   projectDir: string,
@@ -124,7 +124,7 @@ export async function repositoryAround(
   return found.ok ? aroundIn(place, placesIn(Buffer.from(found.text, 'latin1').toString())) : null;
 }
 
-/** Questions to git about where a project stands in its repository; the last ones of a call. */
+/** Questions to git about the project's place in its repository; they come last in a call. */
 export const AROUND: readonly (readonly string[])[] = [
   ...[['--show-toplevel'], ['--show-prefix'], ['--absolute-git-dir'], ['--git-path', 'index']],
   ...[['HEAD^{commit}'], ['HEAD^{tree}'], ['--symbolic-full-name', 'HEAD']],
@@ -148,40 +148,40 @@ async function withIndexCopy<T>({ gitDir, indexFile }: Around, use: (index: stri
   }
 }
 
-/** Calls `use` with an index of the project's files, untracked ones included and ignored ones not, which is removed afterwards. */
+/** Calls `use` with a temporary index of the project's files, including untracked but not ignored ones. */
 export function withFilesIndexed<T>(around: Around, use: (index: string) => Promise<T>, hidesNone = false): Promise<T> {
   return withIndexCopy(around, async (index) => {
     if (!hidesNone) await showHidden(around, index);
-    // Files that cannot be read stay as the index has them.
+    // Unreadable files stay as they are in the index.
     await git(around, [...WHOLE, 'add', '--all', '--ignore-errors', '--', '.'], { index });
     return use(index);
   });
 }
 
-/** Returns the files of an index at which git does not look, by the flag that hides them. */
+/** Returns the files of an index that git does not examine, by the flag that hides them. */
 async function hiddenFiles(place: Place, at: string, index?: string) {
   const listed = partsOf(must(await git(place, [...WHOLE, 'ls-files', '-v', '-z'], { at, index })));
   const marked = (form: RegExp): string[] => listed.filter((line) => form.test(line)).map((line) => line.slice(2));
   const isThere = (path: string): boolean => lstatSync(onDisk(at, path), { throwIfNoEntry: false }) !== undefined;
   return {
     'assume-unchanged': marked(/^[a-z] /),
-    // The other files of a sparse checkout have this flag and are not there.
+    // With this flag, the files outside a sparse checkout are simply missing.
     'skip-worktree': marked(/^s /i).filter(isThere),
   };
 }
 
-/** Returns whether git says of some files of the repository at `top` that they did not change without a look at them. */
+/** Returns whether git takes some files of the repository at `top` for unchanged without examining them. */
 export async function hidesFiles(place: Place, top: string): Promise<boolean> {
   return Object.values(await hiddenFiles(place, top)).flat().length > 0;
 }
 
-/** Makes git look at all files of an index but those that a sparse checkout leaves out. */
+/** Makes git examine all files of an index except those outside a sparse checkout. */
 async function showHidden(around: Around, index: string): Promise<void> {
   for (const [flag, paths] of Object.entries(await hiddenFiles(around, around.top, index)))
     if (paths.length > 0) await updateIndex(around, index, paths, `--no-${flag}`);
 }
 
-/** Makes an index hold these paths, from the top of the repository, as they are on disk, even if they are ignored. */
+/** Makes an index hold these paths, from the top of the repository, as they are on disk, even if ignored. */
 export function indexPaths(around: Around, index: string, paths: readonly string[]): Promise<void> {
   return updateIndex(around, index, paths, '--add', '--remove', '--replace');
 }
@@ -196,7 +196,7 @@ async function updateIndex(
   must(await git(around, words, { index, input: nulList(paths), at: around.top }));
 }
 
-/** Returns a commit whose tree is the index, which is the head if both are the same; null while a merge has conflicts. */
+/** Returns a commit whose tree is the index (the head itself if both are the same); null while a merge has conflicts. */
 export function commitIndex(around: Around): Promise<string | null> {
   const { head, headTree } = around;
   return withIndexCopy(around, async (index) => {
@@ -207,7 +207,7 @@ export function commitIndex(around: Around): Promise<string | null> {
   });
 }
 
-/** Records a project whose files and index are those of its head. */
+/** Records a project whose files and index match its head. */
 export async function recordHead(around: Around, ref: string): Promise<RecordedTree> {
   const { head, branch } = around;
   must(await git(around, ['update-ref', ref, head]));
@@ -215,8 +215,8 @@ export async function recordHead(around: Around, ref: string): Promise<RecordedT
 }
 
 /**
- * Records the project's files and the index under a reference. Leaves them, stash and branches as they are. The caller may know
- * that the index is that of the head, and that git looks at all of its files. Throws if git refuses.
+ * Records the project's files and the index under a reference. Leaves files, index, stash and branches unchanged. `isHead`: the
+ * index is known to match the head; `hidesNone`: git is known to examine all files. Throws if git refuses.
  */
 export async function recordTree(
   around: Around,
@@ -240,10 +240,10 @@ export async function recordPaths(
   as: Pick<Kept, 'index' | 'ref' | 'message'>,
 ): Promise<void> {
   await withIndexCopy(around, async (files) => {
-    // An index with conflicts gives no tree.
+    // An index with conflicts cannot be written as a tree.
     if (as.index === null) must(await git(around, ['read-tree', around.head], { index: files }));
     await showHidden(around, files);
-    // What is behind a file or a link goes with it, and a file with the folder in its place.
+    // Adding a file or link drops the paths below it, and adding what is in a folder drops a file of its name.
     const here = paths.filter((path) => !isBelowFile(around.top, path));
     const isFolder = (path: string): boolean => existsSync(onDisk(around.top, path)) && !isFileAt(around.top, path);
     const folders = here.filter(isFolder);
@@ -264,7 +264,7 @@ interface Kept {
 async function keepTree(around: Around, { tree, index, ref, message }: Kept, isNew = false): Promise<string> {
   const parents = [...new Set([around.head, index ?? around.head])].flatMap((parent) => ['-p', parent]);
   const commit = must(await git(around, ['commit-tree', tree, ...parents, '-F', '-'], { input: message }));
-  // An empty former value: none of another process is overwritten.
+  // An empty old value: git then refuses to overwrite a reference of another process.
   must(await git(around, ['update-ref', ref, commit, ...(isNew ? [''] : [])]));
   return commit;
 }
@@ -278,16 +278,16 @@ export function must({ ok, text, complaint }: Answer): string {
   return text.trim();
 }
 
-/** Returns the path of a name that git printed, whose bytes are the characters. */
+/** Returns the path on disk for a name printed by git, whose characters are its bytes. */
 export const onDisk = (top: string, path: string): Buffer =>
   Buffer.concat([Buffer.from(`${top}/`), Buffer.from(path, 'latin1')]);
 
-/** Returns whether a file or a link is where a folder of the path was. */
+/** Returns whether a file or link has replaced a folder of the path. */
 export function isBelowFile(top: string, path: string): boolean {
   return fileAbove(top, path) !== null;
 }
 
-/** Returns the path of the file or the link that is where a folder of the path was; null if none is. */
+/** Returns the path of the file or link that has replaced a folder of the path; null if none has. */
 export function fileAbove(top: string, path: string): string | null {
   for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) {
     const above = path.slice(0, end);
@@ -305,8 +305,8 @@ export function isFileAt(top: string, path: string): boolean {
 }
 
 /**
- * Returns the git tree of the project's files, untracked ones included, or of those of `commit`, without those that
- * `leavesOut` names. In a repository around the project only its folder counts. Throws if git refuses.
+ * Returns the git tree of the project's files, including untracked ones, or of those of `commit`, without those that
+ * `leavesOut` names. In a larger repository, only the project's folder counts. Throws if git refuses.
  */
 export async function projectTree(
   around: Around,
@@ -338,7 +338,7 @@ function isSameFolder(one: string, other: string): boolean {
 }
 
 export interface TreeChange {
-  /** From the top of the repository; each character is one byte of the name. */
+  /** Path from the top of the repository; each character is one byte of the name. */
   readonly path: string;
   /** Modes before and after; null if there is no file. */
   readonly was: string | null;
@@ -378,16 +378,16 @@ export async function changesFrom(
   return changes;
 }
 
-/** Returns the repositories of an index, submodules or not, that hold what their commit does not. */
+/** Returns the repositories of an index, submodules or not, whose files differ from their commit. */
 export async function changedRepositories(around: Around, index: string): Promise<string[]> {
   const words = ['diff-files', '--raw', '-z', '--ignore-submodules=none', '--', `:(top)${around.prefix}`];
   const fields = must(await git(around, words, { index, at: around.top })).split('\0');
   return fields.filter((_, field) => field % 2 === 1 && fields[field - 1]?.includes(' 160000 '));
 }
 
-/** Returns names as git reads them with `-z --stdin`. */
+/** Returns names in the form that git reads with `-z --stdin`. */
 export const nulList = (paths: readonly string[]): Buffer =>
   Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
 
-/** Returns a name whose characters are its bytes as text. */
+/** Decodes a name whose characters are its bytes. */
 export const onScreen = (path: string): string => Buffer.from(path, 'latin1').toString();

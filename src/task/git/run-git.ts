@@ -8,11 +8,11 @@ import { isOfDeadProcess, namesIn, uniqueToken } from '../../state/files/regular
 import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
 
-/** Settings that decide how git sees a working tree, as they were when the loop began. */
+/** Settings that decide how git sees a working tree, as of the loop's start. */
 export interface GitPins {
   readonly top: string;
   readonly objects: string;
-  /** Index file of the repository: the initial copy for the loop's own index, so that unchanged files are not read again. */
+  /** Index file of the repository: the loop's own index begins as a copy, so that unchanged files are not read again. */
   readonly index: string;
   readonly head: string;
   readonly config: string;
@@ -22,11 +22,11 @@ export interface GitPins {
 }
 
 /**
- * Copies an index with its time. Git compares the content of a file that is not older than the index that it reads; of others it
- * believes size and times, which two changes in one second may leave the same.
+ * Copies an index with its time. git compares the content of a file unless the file is older than the index; otherwise it trusts
+ * size and time, which two changes within a second may leave the same.
  */
 export function copyIndex(from: string, to: string): void {
-  // An earlier time lets git compare more files.
+  // An earlier time makes git compare more files.
   const seconds = Math.floor(statSync(from).mtimeMs / 1_000);
   copyFileSync(from, to);
   utimesSync(to, seconds, seconds);
@@ -36,7 +36,7 @@ export function copyIndex(from: string, to: string): void {
 export interface GitView {
   readonly folder: string;
   readonly pins: GitPins;
-  /** Returns the index that is believed; null if it has to be read again. */
+  /** Returns the trusted index; null if it has to be read again. */
   readonly index: () => ViewIndex | null;
   readonly keepIndex: (index: ViewIndex) => void;
 }
@@ -52,7 +52,7 @@ export interface GitOptions {
   readonly timeMs?: number;
   /** Bytes of output beyond which git is killed. Default: enough for about thirty thousand changed files. */
   readonly mostOutput?: number;
-  /** Ends the query; absent for one that is not aborted. */
+  /** Ends the query; absent for a query that is never aborted. */
   readonly signal?: AbortSignal;
   /** The loop's view of the repository, if it has one. */
   readonly view?: GitView | null | undefined;
@@ -60,9 +60,9 @@ export interface GitOptions {
   readonly inView?: { readonly gitDir: string; readonly workTree: string };
   /** Keeps the setting for the location of the user's hooks. */
   readonly keepsHooksPath?: boolean;
-  /** Folder that git writes to besides its own, in the sandbox of the loop; default: none. */
+  /** Further folder that git may write to, in the loop's sandbox; default: none. */
   readonly writable?: string;
-  /** Sandbox of the loop: the agent may have written settings, also of a nested repository, that name a program to run. */
+  /** Sandbox of the loop: settings by the agent, also in a nested repository, may name a program to run. */
   readonly sandbox?: Sandbox | undefined;
 }
 
@@ -78,7 +78,7 @@ export type GitAnswer =
 
 const MOST_OUTPUT = 4 * 1024 * 1024;
 
-/** Empty file for git. The constant of node:os would load that module in every hook. */
+/** Empty file for git. Taking the constant from node:os would load that module in every hook. */
 export const NO_FILE = process.platform === 'win32' ? '\\\\.\\nul' : '/dev/null';
 
 /** Overrides of repository settings that start programs or hide files. */
@@ -89,7 +89,7 @@ const SETTINGS: Settings = [
   ['log.showSignature', 'false'],
 ];
 
-/** Queries git without locks, writes, network, prompts or the repository's programs. Rejects only with the abort's reason. */
+/** Queries git without locks, writes, network, prompts or programs of the repository. Rejects only with the abort reason. */
 export async function runGit(
   directory: string,
   words: readonly string[],
@@ -125,7 +125,7 @@ function confinedCall(program: string, words: readonly string[], cwd: string, gi
   return { ...call, options };
 }
 
-/** Returns the outermost repository, which contains the git folders of worktrees. */
+/** Returns the outermost repository, which contains the git folders of its worktrees. */
 function repositoryAround(directory: string): string {
   let found = directory;
   for (let at = directory; at !== dirname(at); at = dirname(at)) if (existsSync(join(at, '.git'))) found = at;
@@ -160,7 +160,7 @@ function gitEnvironment({ env, view, inView, keepsHooksPath }: GitOptions, more:
   };
 }
 
-/** Makes git honour only those replaced, grafted or shallow histories that existed at the start. */
+/** Makes git honour only the replaced, grafted or shallow histories that existed at the start. */
 function plainHistory(pinned: string | null): Record<string, string> {
   return {
     GIT_NO_REPLACE_OBJECTS: '1',
@@ -203,7 +203,7 @@ const MOST_CHANGED = 64 * 1024 * 1024;
 
 const WITHOUT_HOOKS = SETTINGS.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
 
-/** Runs git with the user's configuration and signatures. Not aborted: half a commit is worse than a late one. */
+/** Runs git with the user's configuration and signatures. Never aborted: half a commit is worse than a late one. */
 export async function changeByGit(change: GitChange): Promise<GitChanged> {
   const { directory, words, input = '', env, hooks, sandbox } = change;
   const git = onPath('git', env);
@@ -238,7 +238,7 @@ const PROGRAMS_OF_FILTERS = [
   '^filter\\..*\\.(clean|smudge|process|required)$',
 ];
 
-/** Queries git with the filter programs of the repository's configuration disabled, which it runs to compare contents. */
+/** Queries git with filter programs of the repository's configuration disabled, which git runs to compare contents. */
 export async function askWithoutFilters(ask: Ask, words: readonly string[]): Promise<GitAnswer> {
   const filters = await ask(PROGRAMS_OF_FILTERS);
   const hasNone = filters.kind === 'failed' && filters.code === 1;
@@ -246,7 +246,7 @@ export async function askWithoutFilters(ask: Ask, words: readonly string[]): Pro
   return ask(words, filters.kind === 'answer' ? withoutPrograms(filters.text) : []);
 }
 
-/** Returns the environment with settings by which git, called as the user does, runs no program of the repository. */
+/** Returns an environment whose settings keep git, called as by the user, from running the repository's programs. */
 export async function withoutItsPrograms(directory: string, env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
   const filters = await runGit(directory, PROGRAMS_OF_FILTERS, { env });
   const settings = [...SETTINGS, ...(filters.kind === 'answer' ? withoutPrograms(filters.text) : [])];
@@ -265,10 +265,10 @@ function withoutPrograms(answer: string): Settings {
 }
 
 const OURS = /^ralph-(?:index|plain|rules)-(.+)$/;
-/** Age below which a folder stays: in another container its process looks dead from here. */
+/** Age below which a folder is kept: its process, if in another container, looks dead from here. */
 const YOUNG_MS = 3_600_000;
 
-/** Makes a folder for a moment in a git folder, where the sandbox can write, and removes those that killed processes left. */
+/** Makes a temporary folder in a git folder, where the sandbox can write, and removes those left by killed processes. */
 export function workFolder(gitDir: string, purpose: 'index' | 'plain' | 'rules'): string {
   for (const name of namesIn(gitDir)) {
     const path = join(gitDir, name);
@@ -281,10 +281,10 @@ export function workFolder(gitDir: string, purpose: 'index' | 'plain' | 'rules')
   return folder;
 }
 
-/** Flag that git does not know and prints as it is: a path may have lines, so that line ends separate nothing. */
+/** Option unknown to git, which prints it unchanged. Since paths may contain line ends, it separates the answers. */
 const BETWEEN = '--ralph-loop-next';
 
-/** Returns the words of one `git rev-parse` that answers several questions. */
+/** Returns the arguments for one `git rev-parse` that answers several questions. */
 export function askPlaces(...questions: readonly (readonly string[])[]): string[] {
   return ['rev-parse', ...questions.flatMap((words) => [BETWEEN, ...words]).slice(1)];
 }

@@ -19,18 +19,18 @@ import { type GitOptions, type GitPins, partsOf, runGit } from './run-git.ts';
 
 /** State of the repository when a loop began, used to return to it. */
 export interface StartPoint {
-  /** Id of the loop that begins here; the reference that keeps the tree has it. */
+  /** Id of the loop that begins here; part of the reference that keeps the tree. */
   readonly loopId: string;
   readonly tree: RecordedTree;
-  /** Settings of git at the start, stored in a separate folder; null if git did not answer. */
+  /** Settings of git at the start, stored in a separate file; null if git did not answer. */
   readonly pins?: GitPins | null;
 }
 
 const COMMIT = /^[0-9a-f]{40,64}$/;
 
 /**
- * Reads the start point, with the project's files, untracked ones included, in a tree of its own; leaves working tree, index
- * and stash unchanged. Returns a sentence that says why where there is none. Rejects with the abort's reason, and if git refuses.
+ * Reads the start point, with the project's files, including untracked ones, in a tree of its own; leaves working tree, index and
+ * stash unchanged. Returns a sentence with the reason if there is none. Rejects with the abort reason, or if git refuses.
  */
 export async function readStartPoint(
   projectDir: string,
@@ -44,7 +44,7 @@ export async function readStartPoint(
     readRepository(projectDir, options, placed),
     readGitPins(projectDir, options, asked).catch(() => null),
     placed,
-    // Where git does not answer, it is asked again.
+    // If git does not answer, it is asked again.
     hidesFiles(place, root).catch(() => true),
   ]);
   if (typeof repository === 'string') return repository;
@@ -71,8 +71,7 @@ export interface Changes {
 
 /**
  * Compares the files at the end of a loop with those of its start, as commits, so that no filter runs; null if git does not
- * answer. `committed` says whether git has committed all that the loop changed; null if nothing changed, or git does not
- * say.
+ * answer. `committed`: git has committed everything that the loop changed; null if nothing changed, or if git does not say.
  */
 export async function changesBetween(
   projectDir: string,
@@ -105,7 +104,7 @@ export function showCommand(projectDir: string, start: RecordedTree, end: Record
   return `${gitIn(projectDir)} diff ${start.commit.slice(0, 12)} ${end.commit.slice(0, 12)}`;
 }
 
-/** Returns how a user calls git for a project: one in a worktree is named, and one outside of which the user is. */
+/** Returns how the user calls git for a project, which is named if it is a worktree or if the user is outside it. */
 export function gitIn(projectDir: string): string {
   return mainProjectOf(projectDir) === null && callHere().elsewhere?.isFound !== false
     ? 'git'
@@ -124,10 +123,10 @@ export function writeStartPoint(files: LoopFiles, loopId: string, start: StartPo
   withDescriptor(recordedIn(files), APPEND_HERE, 0o600, (descriptor) => writeSync(descriptor, `${loopId}\n`));
 }
 
-/** Returns the file with the ids of the loops of this name whose start git has recorded, one a line, oldest first. */
+/** Returns the file with the ids of the loops of this name whose start git has recorded, one per line, oldest first. */
 const recordedIn = ({ startPoint }: LoopFiles): string => `${startPoint}s`;
 
-/** Returns whether what git recorded under this id is a loop's of these files. An archived state does not say so: it is in the agent's reach. */
+/** Returns whether a loop of these files recorded something in git under this id. An archived state cannot tell: the agent can write it. */
 export function hasRecorded(files: LoopFiles, loopId: string): boolean {
   const known = readRegularFile(recordedIn(files)) ?? '';
   return known.split('\n').includes(loopId) || contractOfLoop(files, loopId) !== null;
@@ -138,7 +137,7 @@ function forgetStartPoint(files: LoopFiles, loopId: string): void {
   removeIfThere(files.startPoint);
 }
 
-/** Forgets a lost start point of a loop that is resumed, which takes the present state as a new start: it has no undo. */
+/** Forgets the lost start point of a resumed loop, which begins anew from the present state: it has no undo. */
 export function dropLostStartPoint(files: LoopFiles, contract: EvidenceOf): void {
   if (!isWhole(files, contract, 'startPoint')) forgetStartPoint(files, contract.loopId);
 }
@@ -149,13 +148,13 @@ export function startPointOf(files: LoopFiles, contract: EvidenceOf): StartPoint
   if (found === null) return null;
   if (found.loopId !== contract.loopId) throw evidenceLost(files.startPoint, 'foreign');
   const { commit, head, index } = found.tree ?? {};
-  // During a merge with conflicts there is no tree of the index.
+  // During a merge with conflicts, the index has no tree.
   if (![commit, head, index ?? head].every((name) => COMMIT.test(String(name))))
     throw evidenceLost(files.startPoint, 'torn');
   return found as StartPoint;
 }
 
-/** Removes the commits that were recorded for loops, which git then deletes in its own time. Throws `refused` if git refuses. */
+/** Removes the commits recorded for loops, which git then deletes in its own time. Throws `refused` if git refuses. */
 export async function removeRecorded(place: Place, loopIds: readonly string[]): Promise<void> {
   const refs = await recordedRefs(place, loopIds);
   const input = refs.map((ref) => `delete ${ref}\n`).join('');

@@ -14,12 +14,12 @@ import { FINDINGS_LOG, FORMER_LOG } from '../settings/defaults.ts';
 import { PROGRESS_FILE, relativeTaskFolder, taskFolder } from '../task-file.ts';
 import { checkQuestions, OPEN_QUESTIONS } from './open-questions.ts';
 
-/** What the loop has seen of the files that these checks read. */
+/** What the loop has seen in the files that these checks read. */
 type SeenOfTask = Pick<Seen, 'questions' | 'outputs'>;
 
 /**
- * Checks that the required outputs exist and are not empty, and OPEN_QUESTIONS.md without open P0 and P1 items. `taskPath` is
- * relative.
+ * Checks that the required outputs exist and are not empty, and that OPEN_QUESTIONS.md has no open P0 and P1 items.
+ * `taskPath` is relative.
  */
 export function checkTaskOutputs(
   projectDir: string,
@@ -41,7 +41,7 @@ export function checkTaskOutputs(
   return [...results, { name: OPEN_QUESTIONS, outcome: 'failed', detail, refutesOnly: true }];
 }
 
-/** Returns the marks of the required outputs that are there already, by path, for `checkTaskOutputs`. */
+/** Returns the marks of the required outputs that already exist, by path, for `checkTaskOutputs`. */
 export function outputsNow(projectDir: string, taskPath: string, outputs: readonly string[]): Record<string, string> {
   const folder = taskFolder(projectDir, taskPath);
   return Object.fromEntries(
@@ -88,16 +88,16 @@ function missing(shown: string, path: string): string {
 
 type Output =
   | { readonly kind: 'absent' | 'empty' | 'foreign' }
-  /** The mark is the same as long as the file, or the files of the folder, stay as they are. */
+  /** The mark stays the same while the file, or the files of the folder, do. */
   | { readonly kind: 'there'; readonly mark: () => string };
 
-/** Files of this size and more are recognised by their size and time. */
+/** Size from which files are recognised by size and time only. */
 const MOST_HASHED = 64 * 1024 * 1024;
-/** Files up to this size may be blank. */
+/** Size up to which files are checked for being blank. */
 const MOST_BLANK = 64 * 1024;
 const MOST_FILES = 2_000;
 
-/** Looks at a required output: a file that is not blank, or a folder with one, inside the task's folder. Never throws. */
+/** Examines a required output: a file that is not blank, or a folder with one, inside the task's folder. Never throws. */
 function lookAtOutput(folder: string, path: string): Output {
   const whole = join(folder, path);
   // A folder on the way is inaccessible, or not a folder.
@@ -118,7 +118,7 @@ function lookAtOutput(folder: string, path: string): Output {
   );
 }
 
-/** Returns whether a small file has only white space, and what has no look such as NUL and the zero-width space. */
+/** Returns whether a small file has only white space and invisible characters, such as NUL and the zero-width space. */
 function isBlank(file: string, size: number): boolean {
   return size <= MOST_BLANK && !/[^\s\p{C}\p{Z}]/u.test(readFileSync(file, 'utf8'));
 }
@@ -185,8 +185,8 @@ export function owedFindings(had: readonly string[], findings: readonly Finding[
 }
 
 /**
- * Checks the findings log: failed while it has an open finding, or lacks one that was `owed`; unavailable if it is text
- * without a recognised entry. Returns null if there is nothing to object to.
+ * Checks the findings log: failed while it has an open finding or lacks one that was `owed`; unavailable if it has text
+ * but no recognised entry. Returns null if there is nothing to object to.
  */
 export function checkFindingsLog(projectDir: string, logPath: string, owed: readonly string[]): CheckResult | null {
   const log = readFindingsLog(projectDir, logPath);

@@ -12,7 +12,7 @@ const MAX_BYTES = 1024 * 1024;
 const MAX_SHOWN = 20;
 const TEXT_SHOWN = 120;
 
-/** Returns the questions of a task; null if the file is missing, too large or no regular file inside the task's folder. */
+/** Returns the questions of a task; null if the file is missing, too large or not a regular file in the task's folder. */
 export function questionsFile(folder: string): QuestionsFile | null {
   const text = isProjectFile(folder, OPEN_QUESTIONS) ? readRegularFile(join(folder, OPEN_QUESTIONS), MAX_BYTES) : null;
   return text === null ? null : readQuestions(text);

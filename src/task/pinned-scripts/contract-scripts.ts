@@ -46,7 +46,7 @@ export function contractPins(terms: Terms): ContractPins {
     const runs = new Map<string, string>();
     for (let iteration = 1; iteration <= terms.policy.maxIterations; iteration++) {
       const { run, directory } = taskCommand(terms, projectDir, command, iteration);
-      runs.set(run, directory); // identical unless it contains the iteration's number
+      runs.set(run, directory); // the same unless it contains the iteration's number
     }
     for (const [run, directory] of runs) found.push(pinsOf(projectDir, run, new Set(), directory));
   }
@@ -84,7 +84,7 @@ export function changedScripts(
   });
 }
 
-/** Returns when each of these files of the project was last written, by its key. That time cannot be set back. */
+/** Returns when each of these files of the project was last written, by its key. This time cannot be set back. */
 export function writtenAt(keys: readonly string[], projectDir: string): ReadonlyMap<string, string> {
   const timeOf = (key: string) => statSync(join(projectDir, key), { throwIfNoEntry: false });
   const files = keys.filter((key) => !/#|^~/.test(key));
@@ -93,7 +93,7 @@ export function writtenAt(keys: readonly string[], projectDir: string): Readonly
 
 const PART = /^(.*(?:\.json|\.toml|\.cfg|\.ini|\.npmrc))#(.+)$/s;
 
-/** Returns the SHA-256 of the content that a key names; null if it is missing. */
+/** Returns the SHA-256 of the content named by a key; null if it is missing. */
 function scriptHash(projectDir: string, key: string): string | null {
   const inPackage = splitPackageScriptKey(key);
   if (inPackage !== null) {
@@ -117,21 +117,21 @@ function scriptHash(projectDir: string, key: string): string | null {
   }
 }
 
-/** Returns the text of the project that a key names; empty if there is none. */
+/** Returns the text of the project named by a key; empty if there is none. */
 export function textAt(projectDir: string, key: string): string {
   const [, file = key, part] = PART.exec(key) ?? [];
   const text = isProjectFile(projectDir, file) ? (readRegularFile(join(projectDir, file), MOST_BYTES) ?? '') : '';
   return part === undefined ? text : (partOf(file, text, part) ?? '');
 }
 
-/** Pattern for lines of an .npmrc that decide which program runs a script, and how; not registries, credentials or versions. */
+/** Pattern for lines of an .npmrc that decide which program runs a script, and how; no registries, credentials or versions. */
 const NPMRC =
   /^(?:script-shell|shell|shell-emulator|node-options|ignore-scripts|enable-pre-post-scripts|if-present|prefix|workspaces?|workspace-root|include-workspace-root|userconfig|globalconfig)(?:\[\])?\s*(?:=|$)/i;
 
 /**
  * Returns part of a structured file as text for comparison: the value at a path of keys in JSON and TOML, the lines of a
- * section in an INI file, the settings of an .npmrc that affect scripts. null if the part is absent. A file that cannot be
- * parsed is compared as a whole.
+ * section in an INI file, or the settings of an .npmrc that affect scripts; null if the part is absent. A file that cannot
+ * be parsed is compared as a whole.
  */
 function partOf(path: string, text: string, part: string): string | null {
   if (path.endsWith('.npmrc')) return lines(text, (line) => NPMRC.test(line));

@@ -1,18 +1,18 @@
 /** What a command does with the words that may name files. A file that it only reads or writes has no role. */
 interface FileRoles {
-  /** Files that it runs or is configured by. */
+  /** Files that the command runs or that configure it. */
   readonly runs: readonly string[];
-  /** Arguments of a program that is not known, which may run those that can be run. */
+  /** Arguments of an unknown program, which may run those that are executable. */
   readonly passes: readonly string[];
 }
 
 interface Interpreter {
   readonly names: RegExp;
-  /** Options and subcommands with which it only reads its files: it checks their syntax or runs them as tests. */
+  /** Options and subcommands with which it only reads its files, to check their syntax or run them as tests. */
   readonly reads?: RegExp;
   /** Options before inline code. */
   readonly code: RegExp;
-  /** Option before a module, which may be attached; a module is a program like any other. */
+  /** Option before a module, possibly attached to it; a module is a program like any other. */
   readonly module?: RegExp;
   /** Options before a value that is not the script. */
   readonly values: RegExp;
@@ -61,11 +61,11 @@ const INTERPRETERS: readonly Interpreter[] = [
   },
 ];
 
-/** Words before a script that has an ending: `uv run --frozen check.py`. */
+/** Words before a script with an extension: `uv run --frozen check.py`. */
 const RUNS_NEXT =
   /(?:^|[ /])(?:(?:uv|go|mix|k6|dart|pdm|poetry) run|zx|java|swift|tclsh|expect|nu|guile|pwsh|powershell)(?: -\S+)*$/;
 
-/** Modules of Python that run the script after their options. */
+/** Python modules that run the script after their options. */
 const SCRIPT_MODULE: Interpreter = {
   names: /^(?:cProfile|profile|pdb|trace)$/,
   code: /^$/,
@@ -83,14 +83,14 @@ const EXAMINES = new Set(
   swc`.split(/\s+/),
 );
 
-/** The same with other short options: `gcc -c` compiles, `prettier -c` and `isort -c` check. */
+/** The same, with other short options: `gcc -c` compiles, `prettier -c` and `isort -c` check. */
 const READS = new Set(
   `py_compile compileall tabnanny json.tool gcc g++ cc c++ clang clang++ clang-tidy clang-format cppcheck cpplint rustc rustfmt
   javac kotlinc scalac swiftc gofmt goimports gofumpt luac stylua prettier biome black isort autopep8 yapf shfmt checkbashisms
   phpcs phpcbf phpmd prove xmllint jsonlint ajv tidy`.split(/\s+/),
 );
 
-/** Options and subcommands with which a program only reads its input, even what `-c` and `-f` name. */
+/** Options and subcommands with which a program only reads its input, even the files named by `-c` and `-f`. */
 const READS_WITH: Readonly<Record<string, RegExp>> = {
   __proto__: null as never,
   make: /^-[a-zB]*[nq][a-zB]*$|^--(?:just-print|dry-run|recon|question)$/,
@@ -110,14 +110,14 @@ const DATA = new Set(
   touch chmod tee ln cd sha256sum md5sum true false :`.split(/\s+/),
 );
 
-/** Options whose value is a file that the program runs or is configured by. */
+/** Options whose value is a file that the program runs or that configures it. */
 const IN_FULL =
   'config|configuration|conf|rcfile|require|import|loader|experimental-loader|project|settings|setup|env-file|exec|reporters?|plugin|setupFiles|globalSetup|environment|runner|rulesdir|resolver|transform|preset|ignore-path';
 const NAMES_FILE = new RegExp(`^(?:-[crpfI]|--(?:${IN_FULL}|file|makefile|justfile|init-script))$`);
-/** Those of a program whose short options mean something else, and of an interpreter that only reads. */
+/** The same for a program whose short options mean something else, and for an interpreter that only reads. */
 const NAMES_IN_FULL = new RegExp(`^--(?:${IN_FULL})$`);
 const NAMES_BESIDE_CHECK = new RegExp(`^(?:-[rI]|--(?:${IN_FULL}))$`);
-/** Names of options with configuration or code after their `=`. */
+/** Names of options with configuration or code after a `=`. */
 const CONFIGURES =
   /conf|rc$|require|import|load|plugin|preset|set-?up|reporter|resolve|runner|environment|transform|project|settings|rules|ignore-path/i;
 const WRITES =
@@ -127,7 +127,7 @@ export function isData(words: readonly string[]): boolean {
   return DATA.has(words[0] ?? '');
 }
 
-/** Returns whether the options make the command only read its input: a dry run, a check of a configuration. */
+/** Returns whether the options make the command only read its input: a dry run, or a check of a configuration. */
 export function isDryRun(words: readonly string[]): boolean {
   return words.some((word, at) => {
     const reads = READS_WITH[word.replace(/^(?:.*\/)?g?(?=make$)|^.*\//, '')];
@@ -135,13 +135,13 @@ export function isDryRun(words: readonly string[]): boolean {
   });
 }
 
-/** Returns the roles of the words after the first. `isThere` tells whether a word names a file that exists. */
+/** Returns the roles of the words after the first. `isThere` says whether a word names an existing file. */
 export function fileRoles(words: readonly string[], isThere: (word: string) => boolean): FileRoles {
   const [runs, passes]: [string[], string[]] = [[], []];
   if (isData(words) || isDryRun(words)) return { runs, passes };
   let readsFrom = Number.POSITIVE_INFINITY;
   let named = NAMES_FILE;
-  // Words between an interpreter and its script are its options.
+  // Words between an interpreter and its script are options of the interpreter.
   let next = 0;
   let module = -1;
   for (const [at, word] of words.entries()) {
@@ -193,7 +193,7 @@ function operandOf(
     if (module?.test(word)) return { kind: 'module', at: word.replace(module, '') === '' ? at + 1 : at };
     if (values.test(word)) at += 1;
     else if (!/^[-+]/.test(word) && word !== 'run') {
-      // Behind an option that is not known.
+      // The word follows an unknown option.
       const mayBeValue = at > from && words[at - 1]?.startsWith('-');
       const script = words.findIndex((other, index) => index >= at && !other.startsWith('-') && isThere(other));
       return { kind: 'script', at: mayBeValue && script !== -1 ? script : at };

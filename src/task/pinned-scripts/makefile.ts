@@ -4,8 +4,8 @@ import picomatch from 'picomatch';
 import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
 
 /**
- * Programs that run the commands of goals: names of their file, in the order in which they look for them; their short
- * options for a folder and a file; what begins a rule (its names, the goals that it needs, a command) and a command of one.
+ * Programs that run the commands of goals: names of their file, in search order; their short options for a folder and a
+ * file; patterns for the beginning of a rule (its names, the goals that it needs, a command) and for a command in it.
  */
 export const GOAL_PROGRAMS = {
   make: {
@@ -32,14 +32,14 @@ export type GoalProgram = keyof typeof GOAL_PROGRAMS;
 const MAX_BYTES = 512 * 1024;
 const MAX_INCLUDES = 100;
 
-/** Settings of another default goal, and of a shell that ends at what fails. */
+/** Pattern for settings that name another default goal, or a shell that ends at the first failure. */
 const SETTINGS = /^(?:\.DEFAULT_GOAL|(?:export\s+)?(?:\.?SHELL|set +shell).*(?:[\s"'=]-\w*e|errexit|pipefail))/m;
 
 /**
- * Returns what a call of make, just or task runs; null if the words are not such a call, or there is no file. Never throws.
- * `files` and `absent` are relative to `directory`: the makefile with its includes, and names that would precede it. `goals`
- * are not phony. `recipes` are the commands that it may run; one that may fail begins with a "-". `isPlain`: it runs these,
- * each in a shell that ends only at its end.
+ * Returns what a call of make, just or task runs; null if the words are not such a call, or if there is no file. Never
+ * throws. `files` and `absent` are relative to `directory`: the makefile with its includes, and names that would precede it.
+ * `goals` are not phony. `recipes`: the commands that it may run; one whose failure is ignored begins with "-". `isPlain`:
+ * it runs exactly these, each in a shell that does not end early.
  */
 export function makeCall(words: readonly string[], base: string) {
   const at = words.findIndex((word) => /^(?:.*\/)?(?:g?make|just|task)$/.test(word));
@@ -47,7 +47,7 @@ export function makeCall(words: readonly string[], base: string) {
   const name = /g?(make|just|task)$/.exec(words[at] ?? '')?.[1] as GoalProgram;
   const rest = words.slice(at + 1);
   const { files: names, options } = GOAL_PROGRAMS[name];
-  // Short options may stand together, and their value behind them: `make -sC sub`, `make -fbuild.mk`.
+  // Short options may be combined, with the value attached: `make -sC sub`, `make -fbuild.mk`.
   const [folder, named] = ['directory|dir|working-directory', 'file|makefile|justfile|taskfile'].map((long, index) => {
     const option = new RegExp(`^(?:-[a-zB]*?${options[index]}|--(?:${long})(?:=|$))`);
     const found = rest.findIndex((word) => option.test(word));
@@ -68,7 +68,7 @@ export function makeCall(words: readonly string[], base: string) {
   return { directory, files, absent, recipes, goals, isPlain };
 }
 
-/** Returns the file with the goals of make, just or task that a folder has. */
+/** Returns a folder's file with the goals of make, just or task. */
 export function goalFile(program: GoalProgram, directory: string): string | undefined {
   return GOAL_PROGRAMS[program].files.find((name) => existsSync(join(directory, name)));
 }
@@ -86,7 +86,7 @@ function withIncludes(directory: string, first: string): string[] {
   return files;
 }
 
-/** Returns the files that a pattern means now; any other name as it is. */
+/** Returns the files that a pattern matches now; any other name unchanged. */
 function filesLike(directory: string, name: string): string[] {
   if (/\$|[*?[].*\//.test(name)) return [];
   if (!/[*?[]/.test(name)) return [name];
@@ -107,7 +107,7 @@ function fillVariables(line: string, variables: ReadonlyMap<string, string>, dep
     const value = variables.get(name);
     return value === undefined ? (name === 'MAKE' ? 'make' : whole) : fillVariables(value, variables, depth + 1);
   });
-  // The files that match now: the names of a pattern are found where they are needed.
+  // Patterns count as the names they match now.
   const plain = filled.replace(/\$[({](?:wildcard|sort)[ \t]+([^$(){}]*)[)}]/g, '$1');
   return plain === filled ? filled.replaceAll('$$', '$') : fillVariables(plain, variables, depth + 1);
 }
@@ -132,7 +132,7 @@ export function goalRules(name: GoalProgram, texts: readonly string[]): Readonly
       for (const goal of names) if (!rules.has(goal)) rules.set(goal, { needs: [], commands: [] });
       current = [...names].flatMap((goal) => rules.get(goal) ?? []);
     }
-    // A "-" stays, with which a command may fail.
+    // Keeps a leading "-", which ignores the command's failure.
     const mark = name !== 'task' && /^\s[\s@+]*-/.test(line) ? '-' : '';
     const said = goals === undefined && command.test(line) ? mark + fill(line.replace(command, '')) : fill(inline);
     const [, listed = '', alone = ''] = GOALS.exec(said) ?? [];
@@ -144,10 +144,10 @@ export function goalRules(name: GoalProgram, texts: readonly string[]): Readonly
   return rules;
 }
 
-/** Goals in place of a command: in a Taskfile, as a list or as one of its lines. */
+/** Pattern for goals in place of a command: in a Taskfile, as a list or as one of its lines. */
 const GOALS = /^(?:\{? *(?:task|deps):(.*)|([\w.:/-]+))['"]?$/;
 
-/** Returns a justfile with an alias as a rule, and the tasks of a Taskfile without the indentation that they all have. */
+/** Returns a justfile with aliases as rules, or the tasks of a Taskfile without their common indentation. */
 function plainRules(name: GoalProgram, text: string): string {
   if (name !== 'task') return name === 'just' ? text.replace(/^alias +([\w-]+) *:= *([\w-]+)/gm, '$1: $2') : text;
   const [, indent = '', tasks = ''] = /^tasks:.*\n(?:[ \t]*(?:#.*)?\n)*( +)(\S[\s\S]*)/m.exec(text) ?? [];
@@ -159,7 +159,7 @@ function plainRules(name: GoalProgram, text: string): string {
 
 const wordsOf = (text: string): string[] => text.match(/[^\s,()[\]{}'"]+/g) ?? [];
 
-/** Returns the commands of the goals (default: the first rule) and of what they need. */
+/** Returns the commands of the goals (default: the first rule) and of the goals that they need. */
 function recipesOf(rules: ReadonlyMap<string, Rule>, goals: readonly string[]): string[] {
   const patterns = [...rules].filter(([name]) => /[%*]/.test(name));
   const isLike = (goal: string, [before = '', after = '']: string[]) => goal.startsWith(before) && goal.endsWith(after);
@@ -168,7 +168,7 @@ function recipesOf(rules: ReadonlyMap<string, Rule>, goals: readonly string[]): 
   const reached = new Set(goals.flatMap((goal) => ruleOf(goal) ?? []));
   const first = [...rules].find(([name]) => !name.startsWith('.'))?.[1];
   if (reached.size === 0 && first !== undefined) reached.add(first);
-  // A set also visits elements that are added meanwhile.
+  // Iterating a set also visits elements that are added meanwhile.
   for (const { needs } of reached) for (const rule of needs.flatMap((goal) => ruleOf(goal) ?? [])) reached.add(rule);
   return [...reached].flatMap(({ commands }) => commands);
 }

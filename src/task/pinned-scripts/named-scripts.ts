@@ -17,10 +17,10 @@ const WRAPPERS = new Set(
     ' ',
   ),
 );
-/** Limit for endless chains; every script is read once. */
+/** Limit for endless chains; every script is read only once. */
 const MAX_DEPTH = 50;
 const SCRIPT_BYTES = 256 * 1024;
-/** Limit of the parser; a longer script is read in parts that end with a line. */
+/** Limit of the parser: a longer script is read in parts that end at a line end. */
 const PART = /[\s\S]{1,16000}(?=\n|$)/g;
 
 /** Dependencies of a command's result, besides the code that it checks. */
@@ -29,7 +29,7 @@ export interface Pins {
   readonly scripts: ReadonlySet<string>;
   /** Configuration of its runners, by key. */
   readonly steering: ReadonlyMap<string, SteeringFile['as']>;
-  /** Names of programs that are looked up on the PATH, and paths of programs and scripts outside the project. */
+  /** Names of programs that are searched on the PATH, and paths of programs and scripts outside the project. */
   readonly programs: ReadonlySet<string>;
 }
 
@@ -52,7 +52,7 @@ interface Search {
   readonly found: Set<string>;
   readonly steering: Map<string, SteeringFile['as']>;
   readonly programs: Set<string>;
-  /** Texts that were followed, with their folders: scripts that run one another would take for ever. */
+  /** Texts that were followed, with their folders: scripts that run each other would take forever. */
   readonly followed: Set<string>;
 }
 
@@ -78,14 +78,14 @@ function collect(search: Search, run: string, directory: string, depth: number):
   }
 }
 
-/** Pattern for a loop over files, with its variable and its list, and for the words of the list. */
+/** Pattern for a loop over files, with its variable and its list. */
 const LOOP = /\bfor\s+(\w+)\s+in\s+([^;\n]+)/g;
 const LISTED = /[^\s'"`$()]+/g;
 const VARIABLE = /\$\{?(\w+)\}?/;
-/** Programs that run a file, and files that are commands themselves; others may only read what a glob matches. */
+/** Programs that run a file, and files that are commands themselves; others may only read the matches of a glob. */
 const RUNS = /^(?:\.|source|(?:ba|z|da|k|fi)?sh|node|deno|bun|tsx|python[\d.]*|ruby|perl|php)$|[$*?]/;
 
-/** Returns the commands that a shell makes of one that runs what globs match, or the files of a loop; others unchanged. */
+/** Returns the commands that a shell makes of one for the matches of a glob or the files of a loop; others unchanged. */
 function spread(words: readonly string[], loops: ReadonlyMap<string, readonly string[]>, base: string): string[][] {
   if (!RUNS.test(basename(words.find((word) => !WRAPPERS.has(word)) ?? ''))) return [[...words]];
   const matches = (word: string): string[] => {
@@ -129,18 +129,18 @@ function addPrograms(search: Search, words: readonly string[], base: string, dep
   }
 }
 
-/** Pins that nothing is put in front of the system's program: scripts of a package look in `node_modules/.bin` first. */
+/** Pins that nothing precedes the system's program: scripts of a package search `node_modules/.bin` first. */
 function addShadows({ projectDir, known, steering }: Search, name: string, base: string): void {
   const path = packageDirectory(projectDir, base) === null ? null : onPath(name, process.env);
   if (path === null || INSTALLED_GLOBALLY.test(realPathOf(path) ?? path)) return;
   for (const folder of upward(projectDir, base)) {
-    if (declares(folder, name)) continue; // an installation brings it
+    if (declares(folder, name)) continue; // an installation provides it
     const own = projectPath(projectDir, folder, `node_modules/.bin/${name}`);
     if (own !== null && (known.has(own) || !existsSync(join(projectDir, own)))) steering.set(own, 'pinned');
   }
 }
 
-/** Programs of packages, which a project may install for itself. */
+/** Pattern for globally installed programs of packages, which a project may install for itself. */
 const INSTALLED_GLOBALLY = /\/(?:node_modules|share\/nodejs)\/(?!(?:npm|corepack)\/)/;
 
 function addSteering(search: Search, words: readonly string[], base: string, depth: number): void {
@@ -162,7 +162,7 @@ function addSteering(search: Search, words: readonly string[], base: string, dep
   }
 }
 
-/** Adds the files that a command runs or is configured by, the executable ones among its other arguments. */
+/** Adds the files that a command runs or that configure it, and the executable ones among its other arguments. */
 function addFiles(search: Search, given: readonly string[], base: string, depth: number): void {
   const words = given.map((word) => {
     const value = word.replace(/^-[\w-]+=/, '');
@@ -176,7 +176,7 @@ function addFiles(search: Search, given: readonly string[], base: string, depth:
     const isPath = word.includes('/') && !/[\0*?$`]/.test(word);
     if (isPath && !isWithin(search.projectDir, resolve(base, word))) search.programs.add(resolve(base, word));
   }
-  // Node.js adds an ending.
+  // Node.js adds an extension.
   for (const word of runs)
     for (const name of [word, `${word}.js`, `${word}/index.js`]) addFile(search, base, name, depth);
   for (const word of passes) {
@@ -187,7 +187,7 @@ function addFiles(search: Search, given: readonly string[], base: string, depth:
   }
 }
 
-/** A folder that only the shell knows, taken for the one that the command runs in: `$PWD/check.sh`, `"$(pwd)/check.sh"`. */
+/** Pattern for a folder known only to the shell, taken for the command's folder: `$PWD/check.sh`, `"$(pwd)/check.sh"`. */
 const UNKNOWN_FOLDER = /^(?!\$HOME\/|\$\{HOME\}\/).*(?:\$\w+|\}|\)|`)\/(?=[^$`(){}]+$)/s;
 
 function fromHome(word: string): string {
@@ -247,7 +247,7 @@ function addMakefile(search: Search, words: readonly string[], base: string, dep
     for (const path of paths) if (as === 'pinned' || !steering.has(path)) steering.set(path, as);
   };
   steer(call.absent, 'pinned');
-  // Make runs nothing for a goal that exists as a file, and reads `-include` files once they exist.
+  // make runs nothing for a goal that exists as a file, and reads `-include` files once they exist.
   steer(
     [...call.goals, ...call.files].filter((file) => !isRead(file)),
     'reported',
@@ -255,7 +255,7 @@ function addMakefile(search: Search, words: readonly string[], base: string, dep
   for (const line of call.recipes) collect(search, line.replace(/^-/, ''), call.directory, depth + 1);
 }
 
-/** Included files with the headers that sources name. */
+/** Pattern for included files that list the headers of sources. */
 const WRITTEN_BY_BUILDS = /(?:\.(?:d|dep|P|Plo|Po)|(?:^|\/)\.?depend)$/;
 
 function addPackageScripts(search: Search, words: readonly string[], base: string, depth: number): void {
@@ -295,7 +295,7 @@ function addScript(search: Search, directory: string, script: string, depth: num
   }
 }
 
-/** Pins the target of that name in a project's files, which stands before one that nx infers. */
+/** Pins the target of that name in a project's files, which overrides one that nx infers. */
 function addTarget(search: Search, folder: string, target: string, depth: number): void {
   const { projectDir, steering } = search;
   steering.set(join(folder, `package.json#nx.targets.${target}`), 'pinned');

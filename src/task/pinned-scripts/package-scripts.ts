@@ -21,14 +21,14 @@ export function packageScripts(projectDir: string, packagePath: string): Readonl
   return Object.assign(Object.create(null), Object.fromEntries(texts)) as Record<string, string>;
 }
 
-/** Reads a package.json; empty if it is missing or invalid, because the command itself reports that. */
+/** Reads a package.json; empty if it is missing or invalid, which the command itself reports. */
 export function readPackage(projectDir: string, packagePath: string): { readonly [key: string]: unknown } {
   const read = jsonOrNull(readRegularFile(join(projectDir, packagePath)) ?? '');
   return typeof read === 'object' ? { ...read } : {};
 }
 
 const MANAGERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
-/** Programs whose operands are scripts, patterns of them or commands; without any, or behind `run`, the word is the name of a script itself. */
+/** Programs whose operands are scripts, patterns of scripts or commands; without operands, or after `run`, the word is a script's name. */
 const SCRIPT_RUNNERS = /^(?:npm-run-all2?|run-[sp]|conc(?:urrently)?)$/;
 /** Options that run a script in several packages. */
 const TASK_RUNNERS = new Set(['turbo', 'nx', 'lerna', 'rush', 'wireit', 'moon']);
@@ -38,8 +38,8 @@ const IN_WORKSPACES = /^(?:-ws?|-r|-F|--workspaces?|--recursive|--filter|workspa
 const RUN = new Set(['run', 'run-script', 'rum', 'urn']);
 
 /**
- * Returns the package.json scripts that a command runs, through wrappers such as `env`, or patterns and whole commands that
- * lead to them; for workspaces every possible name.
+ * Returns the package.json scripts that a command runs, also through wrappers such as `env`, or patterns and whole commands
+ * that lead to them; for workspaces, every possible name.
  */
 export function packageManagerCall(words: readonly string[]) {
   const runner = words.findIndex(
@@ -78,14 +78,14 @@ export function packageManagerCall(words: readonly string[]) {
 /** Scripts that npm runs without `run`; any other word may be a command of the package manager itself. */
 const BARE = /^(?:run.*|t|tst|test|start|stop|restart)$/;
 
-/** Returns the one script that a call runs for certain; null if it may run another, of any package, or a command. */
+/** Returns the one script that a call certainly runs; null if it may run another, of any package, or a command. */
 export function scriptCall(words: readonly string[]) {
   const { scripts: [script = ''] = [], directory, isForWorkspaces } = packageManagerCall(words) ?? {};
   const isOne = words.some((word) => BARE.test(word)) && !isForWorkspaces && !/^$|[\s*]|^-/.test(script);
   return isOne ? { script, directory: directory ?? null } : null;
 }
 
-/** Returns the names of a folder's scripts that `test`, `test -- ARGUMENTS` or a pattern such as `test:*` means. */
+/** Returns the names of a folder's scripts that `test`, `test -- ARGUMENTS` or a pattern such as `test:*` matches. */
 export function scriptsLike(directory: string, operand: string): string[] {
   const word = operand.replace(/\s.*$/s, '');
   if (!word.includes('*')) return [word];
@@ -95,7 +95,7 @@ export function scriptsLike(directory: string, operand: string): string[] {
 
 const MOST_DEPTH = 5;
 
-/** Paths of the package.json files of a folder and of those below it, and of nx's project.json files, relative to the project. */
+/** Paths of the package.json files in a folder and below it, and of nx's project.json files, relative to the project. */
 export function packagesBelow(projectDir: string, directory: string, depth = 0): string[] {
   return ifOutOfReach(() => readdirSync(directory, { withFileTypes: true }), []).flatMap((entry) => {
     const path = join(directory, entry.name);
@@ -105,7 +105,7 @@ export function packagesBelow(projectDir: string, directory: string, depth = 0):
   });
 }
 
-/** Returns the texts at two keys of a JSON file, such as the commands of a target of nx or of a script of composer. */
+/** Returns the texts at two nested keys of a JSON file, such as the commands of an nx target or a composer script. */
 export function textsAt(projectDir: string, path: string, [outer, inner]: readonly [string, string]): string[] {
   const texts: string[] = [];
   const found = readPackage(projectDir, path)[outer] as Readonly<Record<string, unknown>> | undefined;

@@ -11,7 +11,7 @@ export function pinPrograms(names: readonly string[], env: NodeJS.ProcessEnv): P
   return Object.fromEntries(names.map((name) => [name, pinProgram(name, env)]));
 }
 
-/** Resolves a name on the PATH; a path stands for itself, unless it is a folder, whose files are not looked at. */
+/** Finds a name on the PATH; a path stands for itself. A folder counts as missing: its files are not examined. */
 function find(name: string, env: NodeJS.ProcessEnv): string | null {
   return name.includes('/') ? (existsSync(name) && !isFolder(name) ? name : null) : onPath(name, env);
 }
@@ -35,7 +35,7 @@ export function changedPrograms(
     if (!pinned) return [];
     if (path === null) return [`the program ${name} (${pinned.path}) was removed`];
     if (path !== pinned.path) return [`the program ${name} (${pinned.path}) was replaced by ${path}`];
-    // The time of a file's last change cannot be set back, which saves reading a large program again.
+    // The time of a file's last change cannot be set back, so a large program need not be read again.
     const isSame = ifOutOfReach(() => statOf(path) === pinned.stat || hashOf(path) === pinned.sha256, false);
     return isSame ? [] : [`the program ${name} (${path}) was changed`];
   });
@@ -48,7 +48,7 @@ export function newPrograms({ programs = {}, environment }: Partial<Contract>, e
   });
 }
 
-/** Hashes a program; null for one that may be run and not read: only its stats show that it is the same. */
+/** Hashes a program; null if it may be run but not read: then only its stats are compared. */
 function hashOf(path: string): string | null {
   return ifOutOfReach(() => sha256(readFileSync(path)), null);
 }

@@ -10,9 +10,9 @@ const LOGIN = 'login-shell';
 const PYTHON = 'sitecustomize.py usercustomize.py .python-version';
 
 /**
- * Files that steer runners beside their command: `RUNNERS: FILES | REPORTED`. FILES are pinned, absence included; REPORTED are
- * named in the end report if they change, because they hold dependencies, too, or are a matter of style. `FILE#PART` is a
- * part of a structured file, `~/` the home folder. Files with a `*` are missed only where a package depends on the runner.
+ * Files that steer runners beside their command: `RUNNERS: FILES | REPORTED`. FILES are pinned, even if absent; REPORTED are
+ * named in the end report if they change, because they also hold dependencies or are a matter of style. `FILE#PART` is a part
+ * of a structured file, `~/` the home folder. Files with a `*` are missed only if a package depends on the runner.
  */
 const STEERING = `
 npm npx turbo nx: ${NPMRC} | turbo.json nx.json package.json#config
@@ -80,13 +80,13 @@ const BY_RUNNER = new Map(
 );
 
 export interface SteeringFile {
-  /** Path relative to the working directory of the command; absolute if it begins with `~/`. */
+  /** Path relative to the working directory of the command, or to the home folder if it begins with `~/`. */
   readonly key: string;
   /** `pinned`: even if absent. `present`: only if it exists. `reported`: in the end report. `known`: if already pinned. */
   readonly as: 'pinned' | 'present' | 'reported' | 'known';
 }
 
-/** Returns the configuration of the runners among a command's words, for this working directory. */
+/** Returns the configuration of the runners named in a command, for this working directory. */
 export function steeringFiles(directory: string, words: readonly string[]): SteeringFile[] {
   const names = words.map((word) => word.slice(word.lastIndexOf('/') + 1).replace(/^(python)[\d.]+$/, '$1'));
   const isLogin =
@@ -103,7 +103,7 @@ export function steeringFiles(directory: string, words: readonly string[]): Stee
 const PYTEST =
   'pytest.ini .pytest.ini pytest.toml .pytest.toml pyproject.toml#tool.pytest tox.ini#pytest setup.cfg#tool:pytest';
 
-/** Returns the settings of pytest in the folders of the tests that a command names, which it reads first. */
+/** Returns pytest's settings in the folders of the tests that a command names, which pytest reads first. */
 function settingsOfTests(directory: string, words: readonly string[], names: readonly string[]): SteeringFile[] {
   if (!names.includes('pytest') && !names.includes('py.test')) return [];
   const folders = words.flatMap((word) => {
@@ -116,7 +116,7 @@ function settingsOfTests(directory: string, words: readonly string[], names: rea
   );
 }
 
-/** Returns the folders above a relative path, without the first one. */
+/** Returns the folders above a relative path, without the topmost. */
 function above(path: string): string[] {
   const folder = dirname(path);
   return folder === '.' ? [] : [folder, ...above(folder)];
@@ -130,7 +130,7 @@ function filesOf(
   // In an empty project the agent may have to set up the runner itself, but never in the user's home.
   const hasBegun = MANIFESTS.some((name) => existsSync(join(directory, name)));
   const own = spread(files);
-  // Where a project has one of a runner's files, another one may take its place.
+  // If a project has one of a runner's files, another may replace it.
   const hasOne = own.some((key) => !key.startsWith('~/') && existsSync(join(directory, key.replace(/#.*$/s, ''))));
   const isMissed = isPackage
     ? existsSync(join(directory, 'node_modules', '.bin', runner)) || declares(directory, runner)
@@ -157,11 +157,11 @@ function spread(files: string): string[] {
   });
 }
 
-/** Returns whether a package depends on one that has, as far as its name shows, a program of this name. */
+/** Returns whether a package depends on a package that, judged by its name, has a program of this name. */
 export function declares(directory: string, program: string): boolean {
   const { dependencies, devDependencies } = readPackage(directory, 'package.json');
   const names = [dependencies, devDependencies].flatMap((list) => Object.keys(list ?? {}));
-  // Not the libraries for a system's program, such as @sentry/node and @semantic-release/git.
+  // Not libraries named after a system's program, such as @sentry/node and @semantic-release/git.
   const own = names.map((name) =>
     name.replace(/^@(?:types\/.*|.*\/(?:node|npm|git|docker|python|php|sh|bash|make))$/, ''),
   );

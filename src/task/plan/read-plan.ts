@@ -21,7 +21,7 @@ export interface PlanFile {
   readonly problems: readonly PlanProblem[];
 }
 
-/** Last result: one Stop asks for the tasks of the same text several times. */
+/** Last result: one Stop asks several times for the tasks of the same text. */
 let last: { readonly text: string; readonly plan: PlanFile } | null = null;
 
 /** Reads a plan: tasks are the top-level list items with a box, as a Markdown parser sees them. Never throws. */
@@ -48,7 +48,7 @@ function parsed(text: string): PlanFile {
   return { tasks, problems: problems.sort((a, b) => a.line - b.line) };
 }
 
-/** Says once, for all boxes of a file without tasks, how they are worked through. */
+/** Says, once for all boxes of a file without tasks, how to work through them. */
 function onlyBoxes(line: number, count: number): PlanProblem {
   const boxes = count === 1 ? '1 box that names no task' : `${count} boxes that name no task`;
   const text = `this is no plan: it has ${boxes}. Write tasks as "- [ ] **Task 1: Title**", or move the file to .ralph/NAME/task.md.`;
@@ -96,13 +96,13 @@ function readItem(
   return { task: { id, title, status, ...fields, ...noChange, ...place }, doubts };
 }
 
-/** Replaces dependencies by the ids as their tasks spell them. */
+/** Replaces dependencies by ids as their tasks spell them. */
 function resolved(tasks: readonly PlanFileTask[]): PlanFileTask[] {
   const ids = new Map(tasks.map(({ id }: PlanTask) => [planKey(id), id]));
   return tasks.map((task) => ({ ...task, dependsOn: task.dependsOn.map((id) => ids.get(planKey(id)) ?? id) }));
 }
 
-/** Maximum length of the input of FIELD, which may read it many times. */
+/** Maximum length of the input of FIELD, whose backtracking may read it many times. */
 const MOST_FIELD = 100;
 /** Pattern for fields such as `Files: a, b` and `**Verify:** npm test`. */
 const FIELD = /^(?:\*\*|__|[*_`])?([a-z][a-z -]{2,30}?)[ \t]*(?:\*\*|__|[*_`])?[ \t]*:(?:\*\*|__|[*_`])?(?:\s|$)/i;
@@ -143,7 +143,7 @@ export function blockTask(text: string, { boxAt, status }: Pick<PlanFileTask, 'b
   return `${text.slice(0, behind)} (blocked)${text.slice(behind)}`;
 }
 
-/** A plan with the loop's tasks and boxes as they were, and the ids of the tasks that this brought back or cleared. */
+/** A plan with the loop's tasks and boxes restored, and the ids of the tasks that were put back or cleared. */
 export interface HeldPlan {
   readonly text: string;
   /** Tasks that were removed before they were done. */
@@ -155,8 +155,8 @@ export interface HeldPlan {
 }
 
 /**
- * Puts back the tasks that were not done in `before` and are gone now, or have a title without the words that they had, and
- * clears the boxes that were ticked since. The user may tick manual-verify tasks at any time.
+ * Puts back the tasks of `before` that were not done and are now gone or retitled without their former words, and clears
+ * the boxes ticked since. The user may tick manual-verify tasks at any time.
  */
 export function holdPlan(before: string, now: string): HeldPlan {
   if (now === before) return { text: now, gone: [], renamed: [], ticked: [] };
@@ -173,13 +173,13 @@ export function holdPlan(before: string, now: string): HeldPlan {
   return { text, gone, renamed: renamed.map(({ id }) => id), ticked: ticked.map(({ id }) => id) };
 }
 
-/** Returns whether an open task lost the words of its title: others may be added. */
+/** Returns whether an open task's title lost words; words may be added. */
 function isRenamed(was: PlanFileTask | undefined, { title }: PlanFileTask): boolean {
   if (was?.status !== 'open' || was.title === title) return false;
   return compareItems([was.title], [{ text: title, paragraph: title }]).missing.length > 0;
 }
 
-/** Replaces the first line of a task by that of another, from its box on. */
+/** Replaces the first line of a task, from its box on, by that of another. */
 function withHead(text: string, to: PlanFileTask, from: PlanFileTask): string {
   const at = to.boxAt - 1;
   const [now = ''] = text.slice(at).split(LINE_END, 1);
@@ -188,8 +188,8 @@ function withHead(text: string, to: PlanFileTask, from: PlanFileTask): string {
 }
 
 /**
- * Adds the missing tasks at the end. Where they would not be read as tasks there, such as behind an open fence, the whole of
- * `before` takes the place of `now`.
+ * Adds the missing tasks at the end. If they would not be read as tasks there, as after an open fence, `before` replaces
+ * `now` as a whole.
  */
 function withMissing(before: string, now: string, known: readonly PlanFileTask[]): Pick<HeldPlan, 'text' | 'gone'> {
   const missingIn = (text: string): readonly PlanFileTask[] => {
@@ -226,7 +226,7 @@ function unreadTasks(all: readonly Line[], known: ReadonlySet<string>): PlanProb
   return [...found, ...openFences(all)];
 }
 
-/** Returns where a line stands that may be taken for a task; null if it is an example or belongs to an item. */
+/** Returns where a line that may be taken for a task is; null if it is an example or belongs to an item. */
 function placeOf({ inFence, inQuote, inHtml, indentedCode, listDepth, itemsBegun }: Line): string | null {
   if (inFence) return null;
   if (inHtml) return 'in raw HTML';
@@ -234,7 +234,7 @@ function placeOf({ inFence, inQuote, inHtml, indentedCode, listDepth, itemsBegun
   return listDepth > 1 && itemsBegun > 0 ? null : '';
 }
 
-/** `hasBox`: it has a mark that is not understood, or one that is none, so a plan that skips it is not done. */
+/** `hasBox`: it has a box or an invalid mark, so a plan that skips it is not done. */
 function unread(text: string, line: number, where: string, hasBox: boolean): PlanProblem {
   const place = where === '' ? '' : ` stands ${where} and`;
   const skipped = hasBox ? '' : ', so it will be skipped';

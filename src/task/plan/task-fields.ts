@@ -8,22 +8,22 @@ interface TaskHead {
   readonly title: string;
   readonly status: PlanTaskStatus;
   readonly noChange: boolean;
-  /** Text that looks like a mark such as `(blocked)` but is unknown; null if there is none. */
+  /** Text that looks like a mark such as `(blocked)` but is not a known one; null if there is none. */
   readonly unknownMark: string | null;
 }
 
 const BOX = /^\[([ \txX])\](?:[ \t]+|$)/;
 /** Pattern for a mark; `[blocked](https://…)` is a link. */
 const MARK = '[([](blocked|manual-verify|no-change)(?:\\)|\\](?!\\([^()]*[/.#]))';
-/** Pattern for a mark before the task or its title, also within its bold; another one matches a mark after it. */
+/** Pattern for a mark before the task or its title, also inside bold marks; another pattern is for a mark after it. */
 const MARK_BEFORE = new RegExp(`^(\\*\\*|__|[*_]|)${MARK}:?[ \\t]*`, 'i');
 const MARK_BEHIND = new RegExp(`()${MARK}$`, 'i');
-/** Pattern for what is left of `**(blocked)**`. */
+/** Pattern for the remains of `**(blocked)**`. */
 const EMPTY_BOLD = /^(?:\*{4}|_{4}|\*\*(?=\s)|__(?=\s))\s*/;
 const WORD_OF_MARK =
   '[([](?:(?:block|manual|skip|defer|postpone|on hold)[^()[\\]]{0,40}|no[ _-]?changes?(?: (?:needed|required|expected))?)[)\\]]';
 const LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}|${WORD_OF_MARK}$`, 'i');
-/** Pattern for what stands where a mark may stand; a link is none. */
+/** Pattern for text in the place of a mark, other than a link. */
 const BEFORE_A_TASK = /^(?:\*\*|__|[*_])?([([][^()[\]]{1,40}[)\]])(?!\()[ \t]*(.*)$/;
 const OPENING = /^(?:\*\*|__|\*|_|`)/;
 /** Pattern for `Task 5: Title`, `Task 5 - Title`, `Task 5. Title`, `**Task 5** Title`, with an optional remark, or a mark, in parentheses after the id. */
@@ -35,7 +35,7 @@ export function readHead(line: string): TaskHead | null {
   const [box, mark = ' '] = BOX.exec(line) ?? [];
   if (box === undefined) return null;
   const marks: string[] = [];
-  // V8 takes long for the expressions of marks, so a line without a bracket is not asked.
+  // V8 takes long to compile the expressions of marks, so a line without a bracket is skipped.
   const mayHaveMarks = /[([]/.test(line.slice(box.length));
   const withoutMarks = (text: string, pattern: RegExp): string => {
     let rest = text;
@@ -87,7 +87,7 @@ export interface ItemLine {
   readonly first: boolean;
 }
 
-/** List item that is in no other one, with the lines of those that are in it. */
+/** List item that is in no other item, with the lines of the items in it. */
 export interface TopItem {
   /** Offsets of its list mark and of the end of its last line. */
   readonly start: number;
@@ -117,11 +117,11 @@ export function topItems(all: readonly Line[]): TopItem[] {
   return items;
 }
 
-/** Returns the offset of a line's content in the whole text, behind the comments before it. */
+/** Returns the offset of a line's content, after any comments, in the whole text. */
 function contentOffset({ at, raw, text, content, comments }: Line): number {
   const end = at + raw.length;
   const hidden = comments.reduce((sum, comment) => sum + Math.min(comment.end, end) - comment.start, 0);
-  // What is hidden besides belongs to a comment that began on an earlier line.
+  // The rest of what is hidden belongs to a comment that began on an earlier line.
   const begin = end - text.length - hidden + text.trimEnd().length - content.length;
   return comments.reduce(
     (offset, comment) => offset + (comment.start <= offset ? comment.end - comment.start : 0),
@@ -146,7 +146,7 @@ export function isField(text: string): boolean {
 }
 
 const QUOTES = '"\'“”';
-/** Pattern for a line with one HTML tag, which says nothing. */
+/** Pattern for a line that consists of one HTML tag, which has no meaning. */
 const LONE_TAG = /^<\/?[a-z][\w-]*(?:\s[^<>]*)?\/?>$/i;
 
 /** Reads the fields below a task's first line. `prose` is description and notes, one line per paragraph and item. */

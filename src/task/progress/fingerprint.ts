@@ -43,7 +43,7 @@ interface Walk {
 }
 
 function pattern(glob: string): Pattern | null {
-  // `./` and an empty glob of a damaged contract mean the project.
+  // `./` and the empty glob of a damaged contract mean the project.
   const plain = glob.replace(/^(?:\.\/)+/, '') || '**';
   const { base, isGlob } = picomatch.scan(plain);
   const place = (isGlob ? base : plain).replace(/\/+$/, '');
@@ -106,7 +106,7 @@ const realOf = (path: string): string => realPathOf(path) ?? path;
 /** Globs of the project without the loop's own files: task, guardrails, memory and state. */
 const WORK = ['*', '!(.claude|.ralph)/**', '.claude/*', '.claude/!(ralph|context)/**'];
 
-/** Returns a fingerprint of the project's work, which changes with any other file and any commit. */
+/** Returns a fingerprint of the project's work, which changes with every other file and every commit. */
 export function projectFingerprint(projectDir: string): string {
   return `${watchFingerprint(projectDir, WORK, '')} ${commitMark(projectDir)}`;
 }

@@ -11,10 +11,10 @@ import {
   relativeTaskFolder,
 } from '../task-file.ts';
 
-/** Files in which the client notes what its user allows and schedules. */
+/** Files in which the client records what its user allows and schedules. */
 const CLIENTS = ['.claude/settings.local.json', '.claude/scheduled_tasks.json'];
 
-/** Returns a test for files of the project whose change is no work: the loop's books, folders for loops, the client's notes. */
+/** Returns a test for files of the project that are not work: the loop's records, folders of loops, the client's notes. */
 export function loopsFiles(contract: Contract): (path: string) => boolean {
   const isBook = loopsBooks(contract);
   const isForLoops = (path: string): boolean =>
@@ -30,7 +30,7 @@ export function loopsBooks({ taskPath, findingsLog, policy }: Contract): (path: 
     posix.normalize(findingsLog),
     LEARNINGS,
     DECISIONS,
-    // An agent that works in the project's folder may write it there.
+    // An agent that works in the project's folder may write this file there.
     PROGRESS_FILE,
     ...[PROGRESS_FILE, OPEN_QUESTIONS].map((name) => posix.join(folder, name)),
     ...(policy.plan ? [progressPath(taskPath)] : []),

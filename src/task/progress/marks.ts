@@ -30,7 +30,7 @@ function marksBuilder(part: 'task' | 'git') {
   };
 }
 
-/** Compares marks; `known` if every difference would have been found. */
+/** Compares marks; `known`: every difference would have been found. */
 export function compareMarks(before: Marks, after: Marks): { readonly changed: string[]; readonly known: boolean } {
   const changed: string[] = [];
   for (const [path, mark] of Object.entries(before.files)) {
@@ -43,7 +43,7 @@ export function compareMarks(before: Marks, after: Marks): { readonly changed: s
   return { changed, known: before.complete && after.complete };
 }
 
-/** Remaining budget; files beyond it are compared by size and time only. */
+/** What is left to read; files beyond it are compared by size and time only. */
 export interface ReadBudget {
   files: number;
   bytes: number;
@@ -77,7 +77,7 @@ export function markFile(path: string, budget: ReadBudget): Marked {
   }
 }
 
-/** Compares contents; if only one was read, size and time. */
+/** Compares contents or, if only one was read, size and time. */
 export function isSameMark(one: string, other: string): boolean {
   if (one === other) return true;
   const [kind, size, time, hash = ''] = one.split(' ');
@@ -110,14 +110,14 @@ export interface FolderLimits {
 
 const LEAST_ENTRIES = 100;
 
-/** Returns a time unaffected by changes of the clock. `performance` would load twelve modules of node. */
+/** Returns a time that clock changes do not affect. `performance` would load twelve modules of node. */
 export function monotonicMs(): number {
   return process.uptime() * 1000;
 }
 
 export const FOLDER_LIMITS: FolderLimits = { entries: 2_000, bytes: 16 * 1024 * 1024, timeMs: 500 };
 
-/** Marks the files of a folder, without generated and own files. Follows no link, stays in the project. Never throws. */
+/** Marks the files of a folder, without generated and own files. Follows no link out of the project. Never throws. */
 export function markFolder(projectDir: string, taskDir: string, limits: FolderLimits = FOLDER_LIMITS): Marks {
   const found = marksBuilder('task');
   const budget: ReadBudget = { files: limits.entries, bytes: limits.bytes };
@@ -178,7 +178,7 @@ function entriesOf(folder: string, miss: (limit: string) => void): Dirent[] {
 }
 
 function isInside(projectDir: string, folder: string): boolean {
-  // The folder was removed: it is seen as empty.
+  // The folder was removed; it counts as empty.
   return ifOutOfReach(() => isWithin(realpathSync(projectDir), realpathSync(folder)), true);
 }
 

@@ -23,7 +23,7 @@ export interface Comparison {
 
 const MAX_CHANGED = 200;
 
-/** Takes a snapshot; unseen parts are unknown, not unchanged. Starts only git. Rejects only with the abort's reason. */
+/** Takes a snapshot; unseen parts are unknown, not unchanged. Starts only git. Rejects only with the abort reason. */
 export async function snapshot(projectDir: string, taskDir: string, options: SnapshotOptions = {}): Promise<Snapshot> {
   const { signal = new AbortController().signal, env = process.env, since } = options;
   const root = resolve(projectDir);
@@ -35,7 +35,7 @@ export async function snapshot(projectDir: string, taskDir: string, options: Sna
   return { version: 1, taskDir: inside, task, ...answer };
 }
 
-/** Compares two snapshots: `no` if both are complete and equal, `yes` if they differ; otherwise `unknown`. */
+/** Compares two snapshots: `no` if both are complete and equal, `yes` if they differ, otherwise `unknown`. */
 export function compare(before: Snapshot, after: Snapshot): Comparison {
   const same = before.taskDir === after.taskDir;
   const task = same ? compareMarks(before.task, after.task) : { changed: [], known: false };
@@ -97,7 +97,7 @@ interface Look {
   readonly ask: (words: readonly string[], settings?: Settings) => Promise<GitAnswer>;
 }
 
-/** Reads the state without ignored files. `since` is the HEAD to compare with. Rejects only with the abort's reason. */
+/** Reads the state without ignored files. `since`: the HEAD to compare with. Rejects only with the abort reason. */
 async function gitState(
   projectDir: string,
   taskDir: string,
@@ -113,9 +113,9 @@ async function gitState(
   const look: Look = { projectDir, taskDir, prefix, limits, deadline, ask };
 
   const [status, others, ignored] = await Promise.all([
-    // No pathspec at the root, because git would compare each path with it.
+    // No pathspec at the root: git would compare each path with it.
     askWithoutFilters(ask, prefix === '' ? STATUS : [...STATUS, '--', '.']),
-    // Compares no contents and runs no filter, so it need not wait.
+    // Compares no contents and runs no filter, so it can start at once.
     ask(OTHERS),
     prefix === '' ? null : ask(['check-ignore', '--quiet', '.']),
   ]);
@@ -134,13 +134,13 @@ function unknown(limit: string): GitLook {
   return { kind: 'unknown', limit: `git-${limit}` };
 }
 
-/** Two parallel queries take the time of one; a single status would look for untracked files last. */
+/** Two parallel queries take the time of one; a single status would search for untracked files last. */
 export const STATUS = [
   ...['status', '--porcelain=v2', '-z', '--branch', '--no-ahead-behind', '--no-renames', '--untracked-files=no'],
-  // Without `dirty`, git starts another git in each submodule, under the submodule's configuration.
+  // Without `dirty`, git starts another git in each submodule, with the submodule's configuration.
   '--ignore-submodules=dirty',
 ];
-/** Lists untracked files that no tool has made. */
+/** Lists untracked files, except those made by tools. */
 export const OTHERS = [
   ...['ls-files', '-z', '--others', '--exclude-standard'],
   ...[...MADE_BY_TOOLS, '.ralph-runner*'].flatMap((name) => ['--exclude', `${name}/`]),
@@ -156,7 +156,7 @@ function changesOf(look: Look, { index, dirty }: GitStatus, untracked: string): 
 }
 
 async function committedSince({ ask, taskDir }: Look, since: string, head: string): Promise<GitState['committed']> {
-  // Read from a file, because git would take a leading hyphen for an option.
+  // The id comes from a file, and git would take a leading hyphen for an option.
   if (![since, head].every((commit) => /^[0-9a-f]{40,64}$/.test(commit))) return null;
   const diff = await ask(['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--relative', since, head]);
   if (diff.kind !== 'answer') return null;

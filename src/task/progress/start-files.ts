@@ -17,7 +17,7 @@ export interface StartFiles {
 
 export interface Changes {
   readonly files: readonly string[];
-  /** Every change would have been found. */
+  /** True if every change would have been found. */
   readonly known: boolean;
 }
 
@@ -25,8 +25,8 @@ const LIMITS: FolderLimits = { entries: 20_000, bytes: 64 * 1024 * 1024, timeMs:
 const GIT_MS = 10_000;
 
 /**
- * Reads the files of the project. `taskDir` is a task folder, whose ignored files count as well; null for another task. Rejects
- * only with the abort's reason.
+ * Reads the files of the project. `taskDir`: a task folder, where ignored files count as well; null for another task. Rejects
+ * only with the abort reason.
  */
 export async function readStartFiles(
   projectDir: string,
@@ -43,7 +43,7 @@ export async function readStartFiles(
   };
 }
 
-/** Returns the files whose content differs from that at the start, committed or not. Rejects only with the abort's reason. */
+/** Returns the files whose content differs from that at the start, committed or not. Rejects only with the abort reason. */
 export async function changesSinceStart(
   projectDir: string,
   { git, folders }: StartFiles,
@@ -69,7 +69,7 @@ export async function filesThatDiffer(
 ): Promise<readonly string[]> {
   if (before.git?.head !== after.git?.head) return (await changesSinceStart(projectDir, before, options)).files;
   const [marks, now] = [before.git?.marks ?? {}, after.git?.marks ?? {}];
-  // A file without a mark is as committed.
+  // A file without a mark equals its committed version.
   const paths = Object.keys({ ...marks, ...now }).filter((path) => !hasSameMark(marks[path], now[path]));
   const inFolders = Object.entries(before.folders).flatMap(([folder, found]) => {
     const again = after.folders[folder];
@@ -91,12 +91,12 @@ async function changesInGit(
   if (now === null) return { changed: [], known: false };
   const current = marksOf(root, Object.keys(marks));
   const differ = Object.entries(marks).filter(([path, mark]) => !isSameMark(mark, current[path] ?? 'absent'));
-  // All other files were as committed then.
+  // All other files equalled their committed version then.
   const others = now.filter((path) => !Object.hasOwn(marks, path));
   return { changed: [...differ.map(([path]) => path), ...others], known: true };
 }
 
-/** Returns HEAD and the files that differ from it; null without git, or where an outer repository ignores the project. */
+/** Returns HEAD and the files that differ from it; null without git, or if an outer repository ignores the project. */
 async function gitNow(root: string, options: GitOptions) {
   const prefix = prefixInRepository(root);
   if (prefix === null) return null;
@@ -112,12 +112,12 @@ async function gitNow(root: string, options: GitOptions) {
   // Before the first commit every file is new.
   const empty = said.head === '(initial)' ? await ask(['hash-object', '-t', 'tree', NO_FILE]) : null;
   if (empty !== null && empty.kind !== 'answer') return null;
-  // A staged file may be as committed again; then its mark says that it stays so.
+  // A staged file may equal its committed version again; a mark then records that.
   const tracked = [...Object.keys(said.index), ...said.dirty].map((path) => path.slice(prefix.length));
   return { head: empty?.text.trim() ?? said.head, files: [...new Set([...tracked, ...partsOf(others.text)])] };
 }
 
-/** Returns the files that differ from a commit, and those that are untracked; null if git does not answer. */
+/** Returns files that differ from a commit, and untracked files; null if git does not answer. */
 async function filesBesides(root: string, head: string, options: GitOptions): Promise<string[] | null> {
   const ask = asking(root, options);
   const diff = ['diff', '--name-only', '-z', '--no-renames', '--no-ext-diff', '--no-textconv', '--relative'];
@@ -134,7 +134,7 @@ function asking(root: string, options: GitOptions) {
     runGit(root, words, { ...options, timeMs: GIT_MS }, settings);
 }
 
-/** Returns the marks of files, whose paths are relative to `root`; an absent or unreadable one counts as such. */
+/** Returns the marks of files, by path relative to `root`; an absent or unreadable file has a mark of its own. */
 export function marksOf(root: string, paths: readonly string[]): Record<string, string> {
   const budget: ReadBudget = { files: LIMITS.entries, bytes: LIMITS.bytes };
   const marks = paths.map((path) => {

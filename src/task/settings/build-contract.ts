@@ -13,7 +13,7 @@ import type { TaskSettings } from './read-values.ts';
 
 export interface ContractTerms extends Omit<Contract, 'contractVersion' | 'validation' | 'evidence' | keyof Pins> {
   readonly validation: readonly ValidationEntry[];
-  /** Pins that were fixed earlier; otherwise they are read in the project. */
+  /** Pins fixed earlier; absent: they are read in the project. */
   readonly pins?: Pins;
 }
 
@@ -27,7 +27,7 @@ export function buildContract({ pins, ...terms }: ContractTerms): StoredContract
   return { hash: hashContract(contract), contract };
 }
 
-/** Reads in the project what the checks rely on. */
+/** Reads the project's files on which the checks rest. */
 export function readPins(terms: Omit<ContractTerms, 'loopId'>): Pins {
   const validation = normaliseValidation(terms.validation);
   const { scripts, watched, programs: names } = contractPins({ ...terms, validation });
@@ -41,7 +41,7 @@ export function readPins(terms: Omit<ContractTerms, 'loopId'>): Pins {
 
 const MAX_NAME = 60;
 
-/** Names unnamed commands after what they run, with a number if necessary. Throws `task-invalid` for duplicates. */
+/** Names unnamed commands after what they run, with a number if needed. Throws `task-invalid` for duplicates. */
 export function normaliseValidation(entries: readonly ValidationEntry[]): CommandDefinition[] {
   const taken = new Set<string>();
   for (const entry of entries) {

@@ -10,9 +10,9 @@ interface ReadOptions {
   readonly cap?: number;
   /** True if these settings are complete, so that relations between keys can be checked. */
   readonly whole: boolean;
-  /** Task keys that are allowed here; a project may set `reflect_every` for all its loops. */
+  /** Task keys allowed here; a project may set `reflect_every` for all its loops. */
   readonly taskKeys: 'all' | 'reflect_every' | 'none';
-  /** Default timeout of an iteration in seconds; null for no limit. */
+  /** Default timeout of an iteration in seconds; null: no limit. */
   readonly timeout?: number | null;
 }
 
@@ -99,10 +99,10 @@ function crossKeyProblems(settings: Settings): KeyProblem[] {
   ];
 }
 
-/** Finds timeouts of commands that exceed the iteration's. `byDefault` is the default of the latter, in seconds. */
+/** Finds timeouts of commands that exceed the iteration's. `byDefault`: the iteration's default timeout, in seconds. */
 export function commandTimeoutProblems({ commands, timeout }: Settings, byDefault: number | null): KeyProblem[] {
   const limit = timeout === undefined ? byDefault : parseSeconds(timeout);
-  // A wrong limit is reported by its own rule.
+  // An invalid limit is reported by its own rule.
   if (limit === null || !isTimeout(limit)) return [];
   return entriesOf(commands).flatMap((entry, index): KeyProblem[] => {
     const value = parseSeconds((entry as { timeout?: unknown } | null)?.timeout);
@@ -181,7 +181,7 @@ const WRAPPERS = new Set(
   'env timeout nice nohup time command exec setsid sudo stdbuf xargs npx pnpx bunx pnpm yarn'.split(' '),
 );
 
-/** Returns whether a shell command starts Claude Code itself: by its name or path, behind a wrapper, or from its package. */
+/** Returns whether a shell command starts Claude Code itself: by name or path, after a wrapper, or from its package. */
 function startsClaude(command: string): boolean {
   return commandWords(command).some((words) => {
     if (words.some((word) => /@anthropic-ai\/claude-code(?:@|\/|$)/.test(word))) return true;
@@ -195,7 +195,7 @@ function startsClaude(command: string): boolean {
   });
 }
 
-/** Finds what `ralph-loop run` refuses beside an agent command. */
+/** Finds settings that `ralph-loop run` refuses together with an agent command. */
 export function agentProblems({ agent }: Readonly<Record<string, unknown>>): KeyProblem[] {
   if (typeof agent !== 'string' || !startsClaude(agent)) return [];
   const message =

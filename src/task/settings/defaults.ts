@@ -18,7 +18,7 @@ type Default<T> = T extends readonly (infer E)[]
     : T | null;
 
 export const FINDINGS_LOG = '.ralph/findings.md';
-/** Findings log of older installations, which is read where the default one is missing. */
+/** Findings log of older installations, read if the default one is missing. */
 export const FORMER_LOG = '.claude/ralph/findings.md';
 
 /** Default of every key of a task file, durations in milliseconds. `BY_FILE` has those that depend on the file name. */
@@ -98,16 +98,16 @@ export interface FileDefaults {
     Values<Frontmatter, typeof DEFAULTS>,
     'max_iterations' | 'timeout' | 'stop_on_error' | 'completion_signal' | 'verify_in'
   >;
-  /** Claim of completion without a promise: the signal, none at all, or a finished list. */
+  /** How completion is claimed without a promise: by the signal, not at all, or by a finished list. */
   readonly completion: 'signal' | 'none' | 'list';
-  /** True if a loop that ends at its limit without any progress ends as no-progress-exhaustion. */
+  /** True if a loop that reaches its limit without any progress ends as no-progress-exhaustion. */
   readonly tracksProgress: boolean;
 }
 
 const OF_PROMPT: FileDefaults = {
   values: {
     max_iterations: 25,
-    // A turn that lasts longer hangs, or does work that belongs into several.
+    // A longer turn hangs, or does work that belongs in several turns.
     timeout: 7200,
     stop_on_error: false,
     completion_signal: COMPLETION_SIGNAL,
@@ -158,13 +158,13 @@ function valuesOver<T, D>(defaults: D, set: T | undefined): Values<T, D> {
   return { ...defaults, ...set } as Values<T, D>;
 }
 
-/** Completes an idle block; a `delay` above the default `max_delay` raises the latter. */
+/** Completes an idle block; a `delay` above the default `max_delay` raises `max_delay`. */
 export function completeIdle(block: Idle): Values<Idle, typeof IDLE> {
   const delay = block.delay ?? IDLE.delay;
   return valuesOver({ ...IDLE, max_delay: Math.max(IDLE.max_delay, delay) }, block);
 }
 
-/** Returns whether a claim needs OPEN_QUESTIONS.md: in a task folder whose file asks for the gate itself. */
+/** Returns whether a claim needs OPEN_QUESTIONS.md: in a task folder whose file itself asks for the gate. */
 function asksForQuestions({ completion_gate }: Frontmatter, kind: TaskKind): boolean {
   return (kind === 'ralph-md' || kind === 'checklist') && completion_gate === 'required';
 }

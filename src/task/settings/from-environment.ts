@@ -7,8 +7,8 @@ import { PROJECT_CONFIG } from '../task-file.ts';
 import { plainValues } from './read-values.ts';
 
 /**
- * Returns the policy of a four-key state: defaults, the project's limit of iterations, and valid RALPH_ variables. Invalid
- * ones are reported.
+ * Returns the policy of a four-key state: defaults, the project's limit of iterations, and valid RALPH_ variables; reports
+ * invalid ones.
  */
 export function policyFromEnvironment(env: Readonly<Record<string, string | undefined>>, projectDir: string) {
   const notes: string[] = [];
@@ -31,7 +31,7 @@ export function policyFromEnvironment(env: Readonly<Record<string, string | unde
   return { policy, notes };
 }
 
-/** Returns the limit that `config --max-iterations` has written; null without a valid one, which `config` reports. */
+/** Returns the limit set by `config --max-iterations`; null without a valid one, which `config` reports. */
 function configured(projectDir: string): number | null {
   const value = readRecord<{ max_iterations: unknown }>(join(projectDir, PROJECT_CONFIG))?.max_iterations;
   return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 100 ? Number(value) : null;

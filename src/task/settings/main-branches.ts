@@ -1,6 +1,6 @@
 import type { Guardrails } from '../../engine/schema/contract.ts';
 
-/** Branches on which no plan runs and to which its agent may not push. */
+/** Branches on which no plan runs, and to which a plan's agent may not push. */
 export const MAIN_BRANCHES: readonly string[] = ['main', 'master'];
 
 /** Returns the branches to which the agent may not push under these guardrails. */

@@ -12,7 +12,7 @@ export interface TaskSettings extends Omit<TaskTerms, 'args' | 'commands'> {
 
 type Camel<K extends string> = K extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : K;
 
-/** Renames the keys of a mapping, which are in snake case in a task file. */
+/** Renames the snake-case keys of a mapping in a task file. */
 function camelKeys<T extends object>(values: T): { readonly [K in keyof T & string as Camel<K>]: T[K] } {
   const renamed = Object.entries(values).map(([key, value]) => [camelCase(key), value] as const);
   return Object.fromEntries(renamed) as { readonly [K in keyof T & string as Camel<K>]: T[K] };

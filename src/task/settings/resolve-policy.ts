@@ -8,7 +8,7 @@ import { checkSettings, commandTimeoutProblems, idleProblems } from './check-set
 import { BY_FILE, type EffectiveValues, effectiveValues } from './defaults.ts';
 import { readValues, type TaskSettings } from './read-values.ts';
 
-/** Settings besides the policy. null: the client's own. */
+/** Settings besides the policy; null: the client's own. */
 export type Settings = Omit<ReturnType<typeof readValues>['settings'], 'task'> & {
   /** Null for a plan, a list of scenarios, and a prompt file without any of these keys. */
   readonly task: TaskSettings | null;
@@ -21,13 +21,13 @@ export type ResolvedPolicy =
       readonly settings: Settings;
       readonly values: EffectiveValues;
       readonly sources: Readonly<Record<string, Source>>;
-      /** Values over which a value takes precedence, by key path; nothing for a key that one source alone sets. */
+      /** Overridden values, by key path; nothing for a key that only one source sets. */
       readonly overridden: Readonly<Record<string, readonly unknown[]>>;
       readonly problems: readonly Problem[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Resolves key by key. An invalid value is an error in every layer, even if another one overrides it. */
+/** Resolves each key by itself. An invalid value is an error in every layer, even if another one overrides it. */
 export function resolvePolicy(input: SettingSources): ResolvedPolicy {
   const { layers, problems } = settingLayers(input);
   const merged = merge(layers);
@@ -50,7 +50,7 @@ export function resolvePolicy(input: SettingSources): ResolvedPolicy {
 
 const GROUPS = ['idle', 'breaker', 'budget', 'guardrails', 'notify', 'sandbox'] as const;
 
-/** Merges groups key by key, lists as a whole. */
+/** Merges groups key by key, and takes lists as a whole. */
 function merge(layers: readonly Layer[]): Frontmatter {
   const merged: Frontmatter = {};
   for (const { settings } of layers.toReversed()) {
@@ -98,14 +98,14 @@ function together(merged: Frontmatter, sources: Readonly<Record<string, Source>>
   return problems;
 }
 
-/** Returns whether there are task terms: always for a task folder, for a prompt file only if it sets one of their keys. */
+/** Returns whether there are task terms: always for a task folder; for a prompt file only if it sets one of their keys. */
 function hasTaskTerms(sources: Readonly<Record<string, Source>>, kind: TaskKind): boolean {
   if (kind !== 'prompt') return hasFolder(kind);
   const isOwn = (key: string): boolean => sources[key] === 'flag' || sources[key] === 'frontmatter';
   return TASK_KEYS.some(isOwn);
 }
 
-/** Source of a value, in order of precedence. `run config` is the project's for loop directories and runners. */
+/** Source of a value, in order of precedence. `run config` is the project's file for loop directories and runners. */
 export type Source =
   | 'flag'
   | 'environment'
@@ -124,7 +124,7 @@ export interface SettingSources {
   readonly flags?: Readonly<Record<string, unknown>>;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly frontmatter?: Frontmatter | null;
-  /** Parsed JSON, the narrowest scope first; null or undefined if there is no file. */
+  /** Parsed JSON, the narrowest scope first; null or undefined without a file. */
   readonly configs?: Partial<Readonly<Record<ConfigSource, unknown>>>;
   readonly paths?: Partial<Readonly<Record<ConfigSource, string>>>;
 }
@@ -144,7 +144,7 @@ const KEY_TYPES = new Map(keyPaths(frontmatterSchema()).map(({ path, type }) => 
 
 export const KEY_PATHS: readonly string[] = [...KEY_TYPES.keys()];
 
-/** Returns the milliseconds of a key's value; null for a key that is no duration. */
+/** Returns the milliseconds of a key's value; null for a key that is not a duration. */
 export function durationOf(path: string, value: unknown): number | null {
   if (typeof value !== 'number' || bareType(KEY_TYPES.get(path))?.def.type !== 'pipe') return null;
   return IN_SECONDS.includes(path) ? value * 1000 : value;
@@ -167,7 +167,7 @@ function settingLayers(sources: SettingSources): { layers: Layer[]; problems: Pr
       problems.push(placed({ ...problem, severity: 'error' }, origin));
       return;
     }
-    // Task keys belong to one loop: to its own configuration and flags.
+    // Task keys are allowed only in a loop's own configuration and flags.
     const ofLoop = source === 'loop config' || (source === 'flag' && takesTaskKeys(sources.kind));
     const read = checkSettings(raw, {
       ...(ofLoop && { cap: ITERATION_CAP[sources.kind] }),
@@ -190,7 +190,7 @@ function settingLayers(sources: SettingSources): { layers: Layer[]; problems: Pr
   return { layers, problems };
 }
 
-/** Names the keys of another tool's file, which do nothing here, in one line. */
+/** Names the keys of another tool's file, which have no effect here, in one line. */
 function withUnknownKeysTogether(problems: readonly KeyProblem[]): readonly KeyProblem[] {
   const isUnknown = ({ rule, message }: KeyProblem): boolean => rule === 'unknown-key' && !message.includes('mean');
   const [first, ...more] = problems.filter(isUnknown);

@@ -22,7 +22,7 @@ const KEYS = ['id', 'description', 'command', 'timeout'];
 /**
  * Reads JSON or YAML (texts, `{id, description, command, timeout}`, or a mapping with `scenarios`), or Markdown: unchecked
  * task items, or all list items if none is a task; an item may end with `: ` and its command as inline code. Throws
- * RalphError `task-invalid` with all problems, such as a list of both kinds, a checked item or a nested one.
+ * RalphError `task-invalid` with all problems, such as a list of both kinds, or a checked or nested item.
  */
 export function readScenarios(text: string, shown: string): WantedScenario[] {
   const found = isMarkdown(text, shown) ? fromMarkdown(text) : fromYaml(text);
@@ -107,7 +107,7 @@ function isMarkdown(text: string, name: string): boolean {
   return ending === undefined ? !LOOKS_STRUCTURED.test(text) : /^m/i.test(ending);
 }
 
-/** Reads YAML, of which JSON is a part. */
+/** Reads YAML, which includes JSON. */
 function fromYaml(text: string): Found {
   if (text.trim() === '') return { scenarios: [], problems: [] };
   const { value, problems } = readYaml(text);

@@ -4,24 +4,24 @@ import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { listFiles } from '../../state/snapshot/list-files.ts';
 import { isProjectFile } from '../project-file.ts';
 
-/** Folders of tests, and of what only tests use. */
+/** Pattern for folders of tests, and of files that only tests use. */
 const IN_FOLDER =
   /(?:^|\/)(?:(?:__)?(?:tests?|specs?|testing|e2e)(?:__)?|__(?:fixtures|mocks|snapshots)__|testdata|tap-snapshots)\//i;
 const BY_NAME =
   /(?:^|\/)(?:test_[^/]*|conftest\.py|[^/]*[._-](?:test|tests|spec|cy)\.[^/]+|[^/]*(?:Test|Tests|Spec)\.[^/.]+|tests\.py|tests?\.rs|[^/]+\.(?:feature|bats|t))$/;
-/** The steps of Cucumber and behave, and a file called test. Below the sources, it is code of the program. */
+/** Pattern for the steps of Cucumber and behave, and a file called test. Below the sources, these are program code. */
 const OUTSIDE_SOURCES =
   /(?:^|\/)(?:features\/(?:environment\.py$|(?:.*\/)?(?:step_?definitions|steps|support)\/)|tests?\.(?:[cm]?[jt]sx?|py|rb|php|sh|lua|exs)$)/;
 const CODE =
   /\.(?:[cm]?[jt]sx?|py|rb|php|go|rs|java|kts?|scala|cs|fs|swift|exs?|dart|lua|sh|bats|t|p[lm]|c|cc|cpp|hh?|hpp|clj|hs|zig|groovy|r|jl|feature)$/i;
-/** What a run leaves beside its tests. */
+/** Pattern for files that a run leaves beside its tests. */
 const BY_RUNS =
   /\.(?:log|tmp|pid|lock|pyc|lcov)$|~$|(?:^|\/)(?:coverage|reports?|results?|test-results|output|te?mp|logs|screenshots|videos|(?:bin|obj)\/(?:debug|release))\//i;
-/** Names of files that a test uses in place of the real ones, and of those that may also be helpers of the code. */
+/** Names of files that tests use in place of real ones, and of those that may also be helpers of the code. */
 const DOUBLES =
   /(?:^|[/._-])(?:fixtures?|mocks?|stubs?|fakes?|doubles|factories|test-?(?:utils?|kit|helpers?|setup)|setup-?tests?)(?:[/._-]|$)/i;
 const HELPERS = /(?:^|[/._-])(?:helpers?|support|setup|assertions?|matchers?|expected|golden|data)(?:[/._-]|$)/i;
-/** Folders with the code under test: some languages have tests and code in one file. */
+/** Pattern for folders with code under test: in some languages, tests and code share a file. */
 const SOURCES = /^(?:.*\/)?(?:src|lib|app|pkg|internal|cmd)\//;
 const BUILT = new Set('vendor target dist build coverage venv'.split(' '));
 const SNAPSHOT = /\.(?:snap|ambr)$|(?:^|\/)(?:__)?(?:tap-)?snapshots(?:__)?\//i;
@@ -38,7 +38,7 @@ export function isTestCode(path: string): boolean {
   return isTest(path) && isCode(path);
 }
 
-/** Returns whether tests may read a file of a test folder that is no code, such as a fixture. */
+/** Returns whether tests may read a file of a test folder that is not code, such as a fixture. */
 export function isTestData(path: string): boolean {
   return isTest(path) && !isCode(path) && !BY_RUNS.test(path);
 }
@@ -52,32 +52,32 @@ export function isInSources(path: string): boolean {
   return SOURCES.test(path);
 }
 
-/** Returns whether code that the configuration of a runner names is there for tests, such as its set-up. */
+/** Returns whether code named in a runner's configuration, such as a set-up, exists for tests. */
 export function isForTests(path: string): boolean {
   return isTestCode(path) || (isCode(path) && (isDouble(path) || isHelper(path)));
 }
 
-/** Returns whether a file outside the test folders is by its name there for tests, and in the place of something else. */
+/** Returns whether a file outside the test folders, judged by its name, replaces something else in tests. */
 function isDouble(path: string): boolean {
   return DOUBLES.test(path);
 }
 
-/** Returns whether a file outside the test folders and the sources is by its name there for other files. */
+/** Returns whether a file outside the test folders and the sources, judged by its name, only helps other files. */
 function isHelper(path: string): boolean {
   return HELPERS.test(path) && !isInSources(path);
 }
 
-/** Returns whether a folder of the project holds what tools made. */
+/** Returns whether a folder of the project contains files made by tools. */
 function isLeftOut(folder: string): boolean {
   return /(?:^|\/)\.[^/]+$/.test(folder) || BUILT.has(folder);
 }
 
-/** Returns the content of a file; null for one that is missing or cannot be read. */
+/** Returns the content of a file; null if it is missing or cannot be read. */
 export function bytesOf(path: string): Buffer | null {
   return ifOutOfReach(() => (statSync(path).isFile() ? readFileSync(path) : null), null);
 }
 
-/** Lists the files of a project that are covered, by their paths in it, outside the folders of what tools made. */
+/** Lists the covered files of a project, relative to it, outside folders of files made by tools. */
 export function filesOf(projectDir: string, covers: (path: string) => boolean): string[] {
   const within = (path: string): string => relative(projectDir, path);
   const { files } = listFiles({
@@ -89,8 +89,8 @@ export function filesOf(projectDir: string, covers: (path: string) => boolean): 
 }
 
 /**
- * Adds to `own` what these tests require, and so on: test files, and helpers outside the test folders that no other code
- * requires.
+ * Adds to `own`, repeatedly, what these tests require: test files, and helpers outside the test folders that no other
+ * code requires.
  */
 export function withRequired(own: readonly string[], projectDir: string): Set<string> {
   const all = new Set(own);
@@ -102,7 +102,7 @@ export function withRequired(own: readonly string[], projectDir: string): Set<st
     code ??= requiredByCode(projectDir, named);
     return !code.has(path);
   };
-  // A set that grows while it is read.
+  // The set grows during the iteration.
   for (const by of all) {
     for (const path of [...requiredBy(by, projectDir), ...named(by)])
       if (isTest(path) || isForTests(path, by)) all.add(path);
@@ -110,26 +110,26 @@ export function withRequired(own: readonly string[], projectDir: string): Set<st
   return all;
 }
 
-/** Returns files without code that these tests name and that may as well be what they are about, such as a configuration. */
+/** Returns files that are not code, named by these tests, that may be what they test, such as a configuration. */
 export function alsoNamed(tests: readonly string[], projectDir: string): string[] {
   const named = new Set(tests.flatMap((path) => requiredBy(path, projectDir)));
   return [...named].filter((path) => !isCode(path) && !tests.includes(path));
 }
 
-/** Returns what a test is about by its name: `date` for date.test.js, test_date.py and date.js. */
+/** Returns the subject of a test, judged by its name: `date` for date.test.js, test_date.py and date.js. */
 function subjectOf(path: string): string {
   return basename(path)
     .replace(/\..*$/, '')
     .replace(/^test[_-]|[_-](?:test|spec)s?$|(?:Test|Spec)s?$/, '');
 }
 
-/** Returns the files that code requires which is neither a test nor a helper. */
+/** Returns the files required by code that is neither a test nor a helper. */
 function requiredByCode(projectDir: string, named: (by: string) => readonly string[]): Set<string> {
   const isPlain = (path: string): boolean => isCode(path) && !isTest(path) && !isDouble(path) && !isHelper(path);
   return new Set(filesOf(projectDir, isPlain).flatMap((path) => [...requiredBy(path, projectDir), ...named(path)]));
 }
 
-/** Ways to name a file without its path: an alias or a package in an import, a module of Rust, a class. */
+/** Pattern for names of files without a path: an alias or package in an import, a Rust module, a class. */
 const ALIASES = /\b(?:from|import|require|mock)\b[ \t(]*["']([^."'][^"'\n]*)["']|^[ \t]*(?:pub )?mod (\w+);/gm;
 const CLASSES = /\b[A-Z]\w+/g;
 const HAS_CLASSES = /\.(?:java|kts?|scala|cs|fs|swift|php|dart|exs?|rb|groovy)$/;
@@ -147,7 +147,7 @@ function namedWithoutPath(projectDir: string): (by: string) => readonly string[]
     path.endsWith('_test.go')
       ? [...textOf(path).matchAll(DEFINED_IN_GO)].map(([, name = '']) => `${dirname(path)}/${name}`)
       : [folded(nameOf(path))];
-  // The class of a factory is most often code of the program.
+  // The class of a factory usually belongs to the program.
   const isNamed = (path: string): boolean =>
     isCode(path) && (isTest(path) || (isDouble(path) && !HAS_CLASSES.test(path)));
   let known: Map<string, Set<string>> | null = null;
@@ -171,11 +171,11 @@ function grouped(values: readonly string[], keysOf: (value: string) => readonly 
 }
 
 const QUOTED = /["'`]([\w.@-]*(?:\/[\w.@-]+)+)["'`]/g;
-/** Files beside the one that names them: in Ruby, C, bats and a shell. */
+/** Pattern for files beside the file that names them: in Ruby, C, bats and a shell. */
 const BESIDE = /(?:\brequire_relative|^#[ \t]*include|^[ \t]*(?:load|source|\.))[ \t(]+["']?([^"'\s()<>;]+)/gm;
 const PYTHON = /^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import|import[ \t]+([.\w]+))|["']((?:[a-z_]\w*\.)+\w+)["']/gm;
 
-/** Returns the files of its own project that a file of code names: as a module, or by a path. */
+/** Returns the files of the same project that a code file names, as a module or by a path. */
 function requiredBy(path: string, projectDir: string): string[] {
   const bytes = isCode(path) ? bytesOf(join(projectDir, path)) : null;
   if (bytes === null) return [];
@@ -195,14 +195,14 @@ function requiredBy(path: string, projectDir: string): string[] {
   return [...found, ...loadedWith(path)].filter((each) => isProjectFile(projectDir, each));
 }
 
-/** Returns what pytest loads with a test file, without being named there. */
+/** Returns what pytest loads together with a test file that does not name it. */
 function loadedWith(path: string): string[] {
   if (!path.endsWith('.py') || !isTest(path)) return [];
   const folders = dirname(path).split('/');
   return folders.map((_, index) => join(...folders.slice(0, index + 1), 'conftest.py')).concat('conftest.py');
 }
 
-/** Returns an ending that replaces that of a stem: TypeScript imports `./a.js` for a.ts. */
+/** Returns the extension that may replace that of a stem: TypeScript imports `./a.js` for a.ts. */
 function swapped(stem: string): string[] {
   return /\.[cm]?jsx?$/.test(stem) ? [`-${extname(stem).replace('j', 't')}`] : [];
 }
@@ -212,7 +212,7 @@ function withEnding(stem: string, end: string): string {
   return normalize(whole);
 }
 
-/** Returns the paths, without an ending, of a module of Python: `.helper`, `tests.helper`, `helper`. */
+/** Returns the paths, without an extension, of a Python module: `.helper`, `tests.helper`, `helper`. */
 function modulePaths(name: string, folder: string): string[] {
   const [, dots = '', rest = ''] = /^(\.*)(.*)$/.exec(name) ?? [];
   const inner = rest.replaceAll('.', '/');

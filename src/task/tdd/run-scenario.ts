@@ -38,7 +38,7 @@ export async function runScenario(
   const rule = await blockingRule(run, projectDir);
   if (rule !== null) return judged(phase, { end: { kind: 'blocked', rule }, output: '', tests: null }, 0);
   const command = { name: id, run, timeoutSeconds, directory: projectDir };
-  // A red test may add a script, or be one that changes; a green run uses the scripts of the red one.
+  // A red test may add a script, or itself be a changing one; a green run uses the scripts of the red one.
   const listed = Object.fromEntries(Object.entries(record.scripts).filter(([path]) => !isTestCode(path)));
   const scripts = phase === 'red' ? listed : { ...record.redScripts, ...listed };
   const ran = await runPinnedCommand({ scripts, sandbox }, projectDir, command, {

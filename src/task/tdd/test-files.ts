@@ -18,16 +18,16 @@ import {
 } from './required-files.ts';
 
 /**
- * Hashes of test files, by path relative to the project: SHA-256; for a snapshot, to which runs add lines, one hash a line;
- * `UNREADABLE` for a file that exists and cannot be read.
+ * Hashes of test files, by path relative to the project: SHA-256; for a snapshot, to which runs add lines, one hash per
+ * line; `UNREADABLE` for a file that exists but cannot be read.
  */
 export type TestFiles = Readonly<Record<string, string>>;
 
 const UNREADABLE = 'unreadable';
-/** In place of the hash of a file that the command itself wrote: it may change. */
+/** Replaces the hash of a file that the command itself wrote: it may change. */
 const BY_COMMAND = 'written by the command';
 
-/** Returns the test files that are there and cannot be read. */
+/** Returns the test files that exist but cannot be read. */
 export function unreadableIn(tests: TestFiles): string[] {
   return Object.keys(tests).filter((path) => tests[path] === UNREADABLE);
 }
@@ -41,8 +41,8 @@ export function testFiles(projectDir: string): TestFiles {
 }
 
 /**
- * Hashes the test files of a scenario: those that its command names and those that changed since it began (`before`); if there
- * are none, all test code of the project. Adds the files that these require and that exist for tests only.
+ * Hashes the test files of a scenario: those that its command names and those changed since it began (`before`); if there are
+ * none, all test code of the project. Adds the files that these require and that exist only for tests.
  */
 export function testsOf({ run }: TddScenario, projectDir: string, before: TestFiles | undefined): TestFiles {
   const now = testFiles(projectDir);
@@ -54,8 +54,8 @@ export function testsOf({ run }: TddScenario, projectDir: string, before: TestFi
 }
 
 /**
- * Hashes what these tests may use without naming it: mocks, test code in the scripts of their command or named there, what that
- * requires, and their data.
+ * Hashes what these tests may use without naming it: mocks, test code in or named by the scripts of their command, what these
+ * require, and their data.
  */
 export function usedBy(tests: TestFiles, projectDir: string, scripts: readonly string[]): TestFiles {
   const named = scripts.flatMap((key) => [key, ...namedIn(textAt(projectDir, key))]);
@@ -72,7 +72,7 @@ function dataFor(tests: TestFiles, projectDir: string): TestFiles {
   return marks(projectDir, found.map(([path]) => path).filter(isRead));
 }
 
-/** Returns these hashes without those of data that changed or came while the scenario's command ran, such as a report. */
+/** Returns these hashes without the data that changed or appeared while the scenario's command ran, such as a report. */
 export function withoutOutput(
   projectDir: string,
   tests: TestFiles,
@@ -83,7 +83,7 @@ export function withoutOutput(
   return { tests: { ...tests, ...Object.fromEntries(output.map((path) => [path, BY_COMMAND])) }, output };
 }
 
-/** Returns the hashes of files that the scenario brought, or that its tests require. */
+/** Returns the hashes of files that the scenario added, or that its tests require. */
 export function ownOf(tests: TestFiles, own: TestFiles): TestFiles {
   return Object.fromEntries(Object.entries(tests).filter(([path, hash]) => path in own && hash !== BY_COMMAND));
 }
@@ -99,7 +99,7 @@ export function changedTests(projectDir: string, then: TestFiles): string[] {
   });
 }
 
-/** Returns the code that was added since the hashes were taken and is loaded with the tests. */
+/** Returns the code, loaded with the tests, that was added since the hashes were taken. */
 export function addedTests(projectDir: string, then: TestFiles, before: TestFiles | undefined): string[] {
   const required = withRequired(Object.keys(then), projectDir);
   const isNew = (path: string): boolean => before !== undefined && before[path] === undefined;
@@ -109,7 +109,7 @@ export function addedTests(projectDir: string, then: TestFiles, before: TestFile
 
 /**
  * Returns the data that was added since the hashes were taken and that the tests name, with a stamp that changes with every
- * write: what a run of the tests writes is theirs.
+ * write, since a run of the tests may write it.
  */
 export function addedData(projectDir: string, then: TestFiles): ReadonlyMap<string, string> {
   const required = withRequired(Object.keys(then), projectDir);
@@ -124,7 +124,7 @@ export function addedData(projectDir: string, then: TestFiles): ReadonlyMap<stri
   );
 }
 
-/** Returns whether a test names a file of data, or the folder below the tests in which it is. */
+/** Returns whether a test names a data file, or the folder below the tests that contains it. */
 function isNamedIn(text: string, path: string): boolean {
   const [name = '', folder, ...above] = path.split('/').toReversed();
   return [name, ...(folder !== undefined && above.length > 0 ? [folder] : [])].some((word) => {
@@ -147,7 +147,7 @@ export function isKept(then: string | undefined, now: string | undefined): boole
   return met === lines.length;
 }
 
-/** Returns the path of a source file that holds tests itself, which no hash covers; null if there is none. */
+/** Returns the path of a source file that itself contains tests, which no hash covers; null if there is none. */
 export function testsInCode({ run }: TddScenario, projectDir: string): string | null {
   const [, ending, mark] = IN_CODE.find(([program]) => program.test(run)) ?? [];
   if (ending === undefined || mark === undefined) return null;
@@ -201,7 +201,7 @@ function namedIn(text: string): string[] {
   );
 }
 
-/** Returns the files that a command names, in the project or in a folder that it names, without the code under test. */
+/** Returns the files that a command names, directly or in a folder, without the code under test. */
 function namedBy(run: string, projectDir: string): string[] {
   const words = run.split(/[\s'"`;|&()<>=,]+/).map((word) => normalize(word.replace(/::.*$/, '')));
   const places = ['.', ...words.filter((word) => !word.startsWith('-'))];
@@ -230,8 +230,8 @@ export function headsOf(projectDir: string, tests: TestFiles): Record<string, Te
 }
 
 /**
- * Returns whether a test file only got new imports, and new tests at its end or in its last block. Any other change may weaken
- * the earlier tests.
+ * Returns whether a test file only gained imports, and tests at its end or in its last block. Any other change may weaken the
+ * earlier tests.
  */
 export function isGrown(
   projectDir: string,
@@ -259,7 +259,7 @@ export function isGrown(
   });
 }
 
-/** Returns the lines that are not blank, imports apart from the rest; null if the content does not match the hash. */
+/** Returns the non-blank lines, imports apart from the rest; null if the content does not match the hash. */
 function linesOf(projectDir: string, path: string, hash: string): { imports: string[]; body: string[] } | null {
   const bytes = bytesOf(`${projectDir}/${path}`);
   if (bytes === null || sha256(bytes) !== hash) return null;
@@ -275,7 +275,7 @@ function hashOf(lines: readonly string[]): string {
   return sha256(Buffer.from(lines.join('\n')));
 }
 
-/** Returns whether a line imports what the former one did, from the same place. */
+/** Returns whether a line imports at least what the former one did, from the same place. */
 function isExtended(now: string, then: string): boolean {
   const place = (line: string): string => [...line.matchAll(/["'<][^"'>]*["'>]|[^\w$,\s"'<>]/g)].join('');
   const words = [...now.matchAll(/[\w$]+/g)].map(([word]) => word);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { RalphError } from '../../text/message.ts';
 import { type Around, git, isFileAt, must, nulList, onDisk } from '../git/record-tree.ts';
 
-/** Writes files of a commit over those of a work tree. Replaces no folder and leaves the index. */
+/** Writes files of a commit over those of a work tree. Replaces no folder and leaves the index unchanged. */
 export async function putFiles(
   around: Around,
   commit: string,
@@ -20,12 +20,12 @@ export async function putFiles(
   for (const [path, mode] of modes) keepPrivate(onDisk(at, path), mode);
   const runnable = modes.filter(([path, mode]) => mode & 0o111 && !(lstatSync(onDisk(at, path)).mode & 0o111));
   if (runnable.length === 0) return;
-  // Such a git keeps no right to run a file, and has given none back.
+  // Without this setting, git ignores the executable bit and has not restored it.
   const { text } = await git(around, ['config', '--type=bool', '--get', 'core.fileMode']);
   if (text.trim() === 'false') for (const [path, mode] of runnable) keepRunnable(onDisk(at, path), mode);
 }
 
-/** Returns whether git may give files other line ends than they had: it records text with LF and writes it by its settings. */
+/** Returns whether git may change the line ends of files: it records text with LF and writes it according to its settings. */
 export async function convertsLineEnds(around: Around, paths: readonly string[]): Promise<boolean> {
   if (paths.length === 0) return false;
   const { text } = await git(around, ['config', '--get', 'core.autocrlf']);
@@ -35,14 +35,14 @@ export async function convertsLineEnds(around: Around, paths: readonly string[])
   return fields.some((field, at) => at % 3 === 2 && field !== 'unspecified' && field !== 'unset');
 }
 
-/** Returns the modes of those of the files that are there. */
+/** Returns the modes of those of the files that exist. */
 export function modesOf(top: string, paths: readonly string[]): Record<string, number> {
   return ofFiles(top, paths, ({ mode }) => mode);
 }
 
 /**
- * Returns when the loop changed those of the files that are there, in epoch milliseconds. A file keeps its time of modification
- * when it moves, and its times when a folder above it does: the last one is `otherwise`, if the loop has such a time.
+ * Returns when the loop changed those of the files that exist, in epoch milliseconds. A file keeps its modification time when
+ * it is moved, and both times when a folder above it is; without a time of the loop, `otherwise` is used.
  */
 export function timesOf(
   top: string,
@@ -63,7 +63,7 @@ function ofFiles(top: string, paths: readonly string[], read: (stat: Stats) => n
 
 const isRegular = (mode: number): boolean => (mode & 0o170000) === 0o100000;
 
-/** Takes the rights from a file that its former one did not give, except to run it and its owner's to read it. */
+/** Removes permissions that a file's former version did not have, except to execute it and for its owner to read it. */
 export function keepPrivate(file: Buffer, former: number): void {
   const { mode } = lstatSync(file);
   const rights = mode & ((former & 0o666) | ((former & 0o444) >> 2) | 0o500);
@@ -75,16 +75,16 @@ function keepRunnable(file: Buffer, former: number): void {
   if (isRegular(mode) && isRegular(former)) chmodSync(file, (mode | (former & 0o111)) & 0o777);
 }
 
-/** Smallest piece of a disk that a file takes, in bytes. */
+/** Allocation unit of a disk, in bytes. */
 const BLOCK = 4096;
 
-/** Returns how many bytes the disk of a folder has free: any number on a file system that does not name its size. */
+/** Returns the free bytes of a folder's disk; infinite on a file system that does not report its size. */
 export function freeBytes(folder: string): number {
   const { bavail, blocks, bsize } = statfsSync(folder);
   return blocks === 0 ? Infinity : bavail * bsize;
 }
 
-/** Returns by how many bytes files grow when some get the content of a commit and others are removed: git leaves halves on a full disk. */
+/** Returns by how many bytes a disk fills up when files get the content of a commit and others go: git leaves halves on a full disk. */
 export async function growthOf(
   { top, ...around }: Around,
   commit: string,
@@ -98,7 +98,7 @@ export async function growthOf(
     const end = line.indexOf('\t');
     return wanted.has(line.slice(end + 1)) ? [line.slice(0, end).split(' ')[2] ?? ''] : [];
   });
-  // Only of these: a partial clone has no other content, and would fetch it.
+  // Asks for these only: a partial clone lacks other contents, and would fetch them.
   const input = ids.map((id) => `${id}\n`).join('');
   const sizes = ids.length === 0 ? '' : must(await git(place, ['cat-file', '--batch-check=%(objectsize)'], { input }));
   const blocks = (bytes: number): number => Math.ceil(bytes / BLOCK) * BLOCK;
@@ -127,8 +127,8 @@ export async function refuseFullDisk(
 }
 
 /**
- * Removes files, and folders that become empty. `isNew` says whether a folder that was made, or got or lost an entry, at these times
- * (epoch milliseconds) goes too: git knows no empty folders, so that only they tell one of the user's from the loop's.
+ * Removes files, and folders that become empty. `isNew` says whether to remove a folder created and last changed at these times
+ * (epoch milliseconds): git records no empty folders, so only times distinguish the user's from the loop's.
  */
 export function removeFiles(
   { top, prefix }: Around,

@@ -40,13 +40,13 @@ export interface LeftAlone {
 export interface UndoPlan {
   readonly around: Around;
   readonly start: RecordedTree;
-  /** Commit of the files at the end of the loop; null if it is unknown. */
+  /** Commit of the files at the end of the loop; null if unknown. */
   readonly end: RecordedTree | null;
-  /** Files that get the content of the start back. */
+  /** Files whose content at the start is restored. */
   readonly bring: readonly Path[];
   /** Files that are new since the start. */
   readonly added: readonly Path[];
-  /** Files that get the content of the start back once new ones that are in their place are removed. */
+  /** Files whose content at the start is restored once new files in their place are removed. */
   readonly behind: readonly Path[];
   readonly left: readonly LeftAlone[];
   /** Commits since the start, newest first, as `abbreviation subject`. */
@@ -68,13 +68,13 @@ export interface UndoFacts {
   /** When the loop started, in epoch milliseconds. */
   readonly startedAt: number;
   readonly freeBytes: (folder: string) => number;
-  /** Rules of git for ignored files at the start, besides those of its commit, in rising order. */
+  /** git's rules for ignored files at the start, besides those in its commit, in order of rising precedence. */
   readonly ignores?: readonly string[];
 }
 
 const GITLINK = '160000';
 
-/** Compares the project with its start. Throws `refused` if branch or commits are not as the loop has left them. */
+/** Compares the project with its start. Throws `refused` if branch or commits are not as the loop left them. */
 export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): Promise<UndoPlan> {
   const { start, end, isLoops, sandbox, startedAt } = facts;
   const around = await repositoryAround(projectDir, env, sandbox);
@@ -106,7 +106,7 @@ export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): 
   const removable = new Set(added);
   const [behind, kept]: [Path[], Path[]] = [[], []];
   for (const path of blocked) (isBehindNew(around.top, path, removable) ? behind : kept).push(path);
-  // A folder moves with files that keep names and times. Those that are brought back at their former place lose nothing here.
+  // A moved folder takes its files along with their names and times. If their former versions are restored, nothing is lost.
   const back = new Set(bring);
   const gone = since.filter(({ path, is }) => is === null && back.has(path));
   const moved = new Set(gone.map(({ path, former }) => `${former} ${posix.basename(path)}`));
@@ -119,13 +119,13 @@ export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): 
   return { around, start, end, bring, added, behind, left, commits, convertsLineEnds: converts };
 }
 
-/** Throws `refused` for a merge and the like that began since the start: its next commit would record what was undone as merged. */
+/** Throws `refused` for a merge or the like that began since the start: its next commit would record the undone work as merged. */
 function refuseUnfinished({ gitDir, projectDir }: Around, startedAt: number): void {
   const begun = unfinishedIn(gitDir);
   if (begun === null || begun.begunAt < startedAt) return;
   const { command } = begun;
   const text = `A git ${command} that began since the start of the loop is not finished. Nothing was changed.`;
-  // A reset checks out another commit, so that it keeps no files.
+  // A reset checks out another commit, so it does not keep the files.
   const [ends, how] = command === 'bisect' ? ['To end it', 'reset'] : ['To end it and keep all files', '--quit'];
   throw new RalphError('refused', `${text} ${ends}: ${gitIn(projectDir)} ${command} ${how}.`);
 }
@@ -133,8 +133,8 @@ function refuseUnfinished({ gitDir, projectDir }: Around, startedAt: number): vo
 const IGNORE_RULES = /(?:^|\/)\.gitignore$/;
 
 /**
- * Returns new files that the rules of the start ignore. The start did not record ignored files, so these may have been there: a
- * change of the rules shows them, or a commit that git was told to make in spite of them.
+ * Returns new files that were ignored by the rules of the start. The start did not record ignored files, so these may have
+ * existed: a changed rule reveals them, or a commit that was forced to include them.
  */
 async function ignoredAtStart(around: Around, facts: UndoFacts, since: readonly TreeChange[]): Promise<Set<Path>> {
   const { commit } = facts.start;
@@ -158,7 +158,7 @@ async function ignoredAtStart(around: Around, facts: UndoFacts, since: readonly 
   }
 }
 
-/** Returns whether the files that stand in the way of a path are all new: a link, or a file, or what its folder holds. */
+/** Returns whether everything in the way of a path is new: a link, a file, or all files of its folder. */
 function isBehindNew(top: string, path: Path, added: ReadonlySet<Path>): boolean {
   const above = fileAbove(top, path);
   return above === null ? filesBelow(top, path).every((one) => added.has(one)) : added.has(above);
@@ -197,8 +197,8 @@ async function commitsSince(around: Around, { start, end, isLoops }: UndoFacts):
         .filter(Boolean),
     );
   const inLoop = end === null || end.head === head ? null : await idsOf(`${start.head}..${end.head}`);
-  // What changes nothing of the project's folder is the work of another loop in the repository, or of the user; but files in
-  // a folder above it, such as a lock file, belong to all projects below.
+  // A commit that changes nothing in the project's folder is the work of another loop in the repository, or of the user; but
+  // files in a folder above it, such as a lock file, belong to all projects below.
   const changing = (...paths: string[]) => idsOf('--no-merges', '--full-history', range, '--', ...paths);
   const above = around.prefix.split('/').slice(1);
   const here = await changing('.', ...above.map((_, at) => `:(glob)${'../'.repeat(at + 1)}*`));
@@ -224,8 +224,8 @@ async function commitsSince(around: Around, { start, end, isLoops }: UndoFacts):
 }
 
 /**
- * Compares the project's files with their start, ignored ones of it included. `later`: those that differ from `end`;
- * `repositories`: those within the project that hold what their commit does not.
+ * Compares the project's files with their start, including those that are now ignored. `later`: those that differ from
+ * `end`; `repositories`: nested ones whose files differ from their commit.
  */
 function projectSince(around: Around, start: string, end: string | null) {
   return withFilesIndexed(around, async (index) => {
@@ -243,7 +243,7 @@ function projectSince(around: Around, start: string, end: string | null) {
   });
 }
 
-/** What an undo has done, in the message of the commit that keeps the state before it. */
+/** What an undo has done, stored in the message of the commit that keeps the state before it. */
 interface UndoRecord {
   /** Epoch milliseconds. */
   readonly at: number;
@@ -252,20 +252,20 @@ interface UndoRecord {
   readonly branch: string | null;
   readonly start: RecordedTree;
   readonly paths: readonly Path[];
-  /** Modes of the new files that it has removed. */
+  /** Modes of the new files that were removed. */
   readonly modes?: Readonly<Record<Path, number>>;
-  /** Times at which the loop changed the files that it has replaced or removed, in epoch milliseconds: they tell its changes from the user's. */
+  /** Times at which the loop changed the replaced or removed files, in epoch milliseconds: they distinguish its changes from the user's. */
   readonly times?: Readonly<Record<Path, number>>;
 }
 
-/** Returns JSON that no setting for the encoding of messages changes. */
+/** Returns JSON that no encoding setting for messages changes. */
 function asciiJson(record: UndoRecord): string {
   return JSON.stringify(record).replace(/[\u0080-\uffff]/g, escaped);
 }
 
 /**
- * Undoes the planned changes; first records the present state, so that `undoBack` returns to it. Where it is cut short, another
- * undo does the rest. Throws `refused` before the first change where the index is locked.
+ * Undoes the planned changes, after recording the present state for `undoBack`. If it is cut short, another undo does the rest.
+ * Throws `refused`, before the first change, if the index is locked.
  */
 export async function applyUndo(
   plan: UndoPlan,
@@ -306,8 +306,8 @@ export async function applyUndo(
 }
 
 /**
- * Takes back the last undo, also one that was cut short. Returns files that were left alone, because they changed since. Throws
- * `refused` if there is none, or the disk is full.
+ * Takes back the last undo, even one that was cut short. Returns files that were left alone because they changed since. Throws
+ * `refused` if there is none, or if the disk is full.
  */
 export async function undoBack(
   projectDir: string,
@@ -328,7 +328,7 @@ export async function undoBack(
   const { since: changed, later } = await projectSince(around, start.commit, ref);
   const since = new Set(changed.map(({ path }) => path));
   const before = new Map((await changesFrom(around, start.commit, ref)).map((change) => [change.path, change]));
-  // Another undo at the same time may have been ahead with some of them.
+  // A concurrent undo may already have handled some of them.
   const untouched = paths.filter((path) => !since.has(path) && before.has(path));
   const removed = untouched.filter((path) => before.get(path)?.is === null);
   const returning = untouched.filter((path) => before.get(path)?.is !== null);
@@ -337,7 +337,7 @@ export async function undoBack(
   if (present) await putIndex(around, { to: index, was: present, known: [start.index] });
   removeFiles(around, removed, (made) => made >= at);
   await putFiles(around, ref, returning);
-  // Also those that a call which was cut short has brought back: a new time would make them the user's.
+  // Also those that an interrupted call brought back: a new time would make them the user's.
   const isBack = (path: Path): boolean => since.has(path) && !later.has(path) && isFileAt(around.top, path);
   for (const path of [...returning, ...paths.filter(isBack)]) {
     const [file, time] = [onDisk(around.top, path), times[path]];
@@ -367,7 +367,7 @@ async function undone(around: Around, loopId: string): Promise<Undone[]> {
 /** `was`: commit of the present index; null while a merge has conflicts. `known`: commits whose content in the index is the loop's. */
 type IndexChange = { readonly to: string | null; readonly was: string | null; readonly known: readonly string[] };
 
-/** Gives the index the content that a commit has in the project's folder. What the user staged on top of the loop's work stays. */
+/** Gives the index a commit's content in the project's folder. What the user staged on top of the loop's work stays. */
 async function putIndex(around: Around, { to, was, known }: IndexChange): Promise<void> {
   if (to === null || to === was) return;
   const quiet = ['--literal-pathspecs', 'reset', '--quiet'];
@@ -382,7 +382,7 @@ async function putIndex(around: Around, { to, was, known }: IndexChange): Promis
   must(await git(around, words, { input: nulList(paths), at: around.top }));
 }
 
-/** Moves the branch, or a detached HEAD, alone: index and files stay, so that nothing outside the project's folder is lost. */
+/** Moves only the branch or the detached HEAD: index and files stay, so that nothing outside the project's folder is lost. */
 async function moveBranch(around: Around, to: string, from: string): Promise<void> {
   must(await git(around, ['update-ref', '-m', 'ralph-loop undo', 'HEAD', to, from]));
 }

@@ -13,15 +13,15 @@ interface Span {
 const ENDS = /^(?:iteration\.|loop\.)/;
 
 export interface WorkTimes {
-  /** Returns whether the loop can have changed a file at a time (epoch milliseconds). */
+  /** Returns whether the loop may have changed a file at a time (epoch milliseconds). */
   readonly isLoops: (at: number) => boolean;
-  /** Such a time, for a file that has none; null if there was none. */
+  /** The latest such time, for a file without one; null if there was none. */
   readonly lastWork: number | null;
 }
 
 /**
- * Returns when a loop worked: during its agent's calls, the commands of its task, and its checks with what follows from them. An
- * agent that reports no calls can have changed a file in any iteration.
+ * Returns when a loop worked: during its agent's calls, its task's commands, and its checks and what follows them. An agent that
+ * reports no calls may have changed a file at any time during an iteration.
  */
 export function workTimes(files: LoopFiles, loopId: string, reportsCalls: boolean): WorkTimes {
   const spans: Span[] = [];
