@@ -6,6 +6,7 @@ import { clientConfigDir, configFolder, homeFolder } from '../state/home-folder.
 import { outsideRoot } from '../state/loop-files.ts';
 import { onPath } from '../state/process/find-program.ts';
 import { firstLine } from '../text/quote.ts';
+import { pathOutside } from './environment.ts';
 import { PACKAGES, SANDBOX_PROBLEMS, type SandboxProblem } from './messages.ts';
 import { secretNames } from './secret-names.ts';
 
@@ -86,7 +87,7 @@ export function confine(sandbox: Confinement | undefined, run: ConfinedRun) {
     ...['--chdir', directory],
   ];
   return {
-    program: onPath('bwrap', env) ?? 'bwrap',
+    program: onPath('bwrap', { PATH: pathOutside(env['PATH'] ?? '', [writable, ...terms.allowWrite]) }) ?? 'bwrap',
     words: [...options, '--', program, ...words],
     env: { ...Object.fromEntries(kept), TMPDIR: '/tmp' },
     finish: isThere(servers)

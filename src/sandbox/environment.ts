@@ -1,3 +1,6 @@
+import { delimiter } from 'node:path';
+import { realPathOf } from '../state/files/regular-file.ts';
+
 /**
  * Returns the environment of checks: outside the loop (RALPH_ACTIVE=0), with the certificates that the hooks' registration
  * withholds from node, and without settings that only an agent's git ignores.
@@ -8,6 +11,27 @@ export function gateEnvironment(env: Readonly<Record<string, string | undefined>
   if (certificates) given['NODE_EXTRA_CA_CERTS'] = certificates;
   else if (given['NODE_EXTRA_CA_CERTS'] === '') delete given['NODE_EXTRA_CA_CERTS'];
   return given;
+}
+
+/** Variable of a confined client with the whole PATH of its user, which the agent's shell gets back. */
+const WHOLE_PATH = 'RALPH_WHOLE_PATH';
+
+/**
+ * Takes the folders below `writable` off this process's own PATH and returns variables for the agent's shell that bring them
+ * back: an agent in the sandbox may write there, and a `git` or `bwrap` that it leaves would be started outside.
+ */
+export function guardPath(env: NodeJS.ProcessEnv, writable: readonly string[]): Record<string, string> {
+  const whole = env['PATH'] ?? '';
+  env['PATH'] = pathOutside(whole, writable);
+  return env['PATH'] === whole ? {} : { [WHOLE_PATH]: whole };
+}
+
+/** Returns a PATH without what is below these folders. */
+export function pathOutside(path: string, writable: readonly string[]): string {
+  const tops = writable.map((top) => realPathOf(top) ?? top);
+  const isOutside = (folder: string): boolean =>
+    !tops.some((top) => `${realPathOf(folder) ?? folder}/`.startsWith(`${top}/`));
+  return path.split(delimiter).filter(isOutside).join(delimiter);
 }
 
 /** Variable in the shell of an agent in the sandbox that names our list of ignored files. */

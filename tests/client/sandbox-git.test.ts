@@ -53,6 +53,39 @@ confinedTest(
   },
 );
 
+/** Programs in a folder of the PATH, under names that client and loop start themselves. */
+const plant = (outside: string): Reply =>
+  bash(
+    [
+      'for name in bwrap git sh bash node; do',
+      `  printf '#!/bin/sh\necho "$0 $*" >> ${outside}\nexec %s "$@"\n' "$(command -v $name)" > .bin/$name`,
+      'done',
+      'chmod +x .bin/*',
+    ].join('\n'),
+  );
+
+confinedTest('no program that the agent leaves on the PATH runs outside the sandbox, where it is found', async () => {
+  const own = '#!/bin/sh\necho tool-of-the-project\n';
+  const script = ({ root }: { readonly root: string }): Script =>
+    steps([plant(join(root, 'outside')), text(DONE), bash('tool > made.txt; git status'), text(DONE)]);
+  const frontmatter = 'validation: ["tool && test -s made.txt"]';
+  await inLoopProject({ git: true, init: false, frontmatter }, script, async (project) => {
+    const { root, project: dir } = project.workspace;
+    project.workspace.write('.bin/tool', own, 0o755);
+    const PATH = `${join(dir, '.bin')}:${project.environment()['PATH']}`;
+    const run = await runRunner(project, { args: ['--sandbox'], json: false, env: { PATH } });
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.match(
+      project.workspace.read('made.txt'),
+      /tool-of-the-project/,
+      'the shell of the agent has the whole PATH',
+    );
+    assert.ok(!existsSync(join(root, 'outside')));
+    execFileSync('git', ['--version'], { cwd: dir, env: { PATH }, stdio: 'ignore' });
+    assert.ok(existsSync(join(root, 'outside')), 'control: the program of the PATH is the one that the agent left');
+  });
+});
+
 longConfinedTest('a plan whose commits cannot be signed in the sandbox is refused before an agent works', () =>
   inPlanProject(
     SIX,

@@ -4,6 +4,7 @@ import { tddCommand } from '../../drive/prompt/extra-sections.ts';
 import type { StartedLoop } from '../../drive/start/stages.ts';
 import type { AgentSettings } from '../../install/settings/session-settings.ts';
 import { clientSandbox, gitExcludes } from '../../sandbox/client-settings.ts';
+import { guardPath } from '../../sandbox/environment.ts';
 import { tddCalls } from '../../sandbox/messages.ts';
 import { secretNames } from '../../sandbox/secret-names.ts';
 import { checkCommands } from '../../state/tdd-store.ts';
@@ -28,7 +29,10 @@ export function withSandbox<T extends AgentSettings>(
   });
   const shown = [...closed, ...terms.denyWrite];
   const excludes = gitExcludes({ files, closed: shown, file: `${path}.git-excludes`, env });
+  const wholePath = guardPath(env, [projectDir, ...terms.allowWrite]);
+  // The client starts the steps of a TDD loop outside the sandbox, by the `node` of the agent's PATH.
+  const shellPath = contract.tdd === undefined ? wholePath : {};
   const { deny = [], ask = [] } = settings.permissions ?? {};
   const permissions = { ...block.permissions, ask, deny: [...deny, ...block.permissions.deny] };
-  return { ...settings, ...block, permissions, env: { ...settings.env, ...excludes } };
+  return { ...settings, ...block, permissions, env: { ...settings.env, ...excludes, ...shellPath } };
 }

@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { memoryText } from '../../engine/prompt/memory.ts';
+import { SHELL_EXPORTS } from '../../engine/schema/constants.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { apiFailure, lastApiError } from '../../hosts/claude/transcript/transcript.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
@@ -18,8 +19,8 @@ import { bind, dispatchOwn } from './own-loop.ts';
 /** Begins a session: binds or starts its loop. Only a start by hand loads zod and yaml. */
 export async function sessionStart(context: DriverContext): Promise<HookAnswer | null> {
   const { env, files, input } = context;
-  // For the agent's shell, including after /clear: clients started there take no part in the loop.
-  if (env['CLAUDE_ENV_FILE']) appendFileSync(env['CLAUDE_ENV_FILE'], 'export RALPH_ACTIVE=0\n');
+  // For the agent's shell, including after /clear.
+  if (env['CLAUDE_ENV_FILE']) appendFileSync(env['CLAUDE_ENV_FILE'], `${SHELL_EXPORTS}\n`);
   if (drivenElsewhere(env)) return null;
   const current = readState(files.state);
   const wanted = env['RALPH_LOOP_ID'];

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { READERS, STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
+import { READERS, SHELL_EXPORTS, STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { shellWord } from '../../text/quote.ts';
 
@@ -144,7 +144,7 @@ export function agentRegistration(
 }
 
 /** Does what the hook's file does in the client of a runner: clients that the agent's shell starts take no part in the loop. */
-const KEEP_OUT = `[ -z "$CLAUDE_ENV_FILE" ] || printf 'export RALPH_ACTIVE=0\\n' >> "$CLAUDE_ENV_FILE"`;
+const KEEP_OUT = `[ -z "$CLAUDE_ENV_FILE" ] || printf '%s\\n' '${SHELL_EXPORTS}' >> "$CLAUDE_ENV_FILE"`;
 
 /** Files by which a shell sees that a call of READERS needs no guard. */
 export type ReadMarks = Pick<LoopFiles, 'freeReads' | 'cancellation'>;

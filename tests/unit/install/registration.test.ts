@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { SHELL_EXPORTS } from '../../../src/engine/schema/constants.ts';
 import {
   agentRegistration,
   type CommandHook,
@@ -126,7 +127,7 @@ test("a runner's agent begins its session without node, and clients of its shell
   writeFileSync(file, 'export THEIRS=1\n');
   const { status, stdout, stderr } = sh(started('linux'), { RALPH_ACTIVE: '1', CLAUDE_ENV_FILE: file });
   assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: '', stderr: '' });
-  assert.equal(readFileSync(file, 'utf8'), 'export THEIRS=1\nexport RALPH_ACTIVE=0\n');
+  assert.equal(readFileSync(file, 'utf8'), `export THEIRS=1\n${SHELL_EXPORTS}\n`);
   assert.equal(sh(started('linux'), { RALPH_ACTIVE: '1' }).status, 0);
   assert.equal(started('win32'), 'node');
 });
