@@ -1,9 +1,11 @@
 import type { EngineEvent } from '../../engine/events.ts';
 import { bindSession, type ClientIdentity, needsMessage } from '../../engine/initial-state.ts';
+import { addUsage } from '../../engine/policy/budget.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
 import type { LiveState, LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
-import { blockOverridden, transcriptSize } from '../../hosts/claude/transcript/transcript.ts';
+import { blockOverridden } from '../../hosts/claude/transcript/transcript.ts';
+import { readUsage } from '../../hosts/read-usage.ts';
 import { readContract, readCounters, readState } from '../../state/loop-files.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { withState } from '../../state/with-state.ts';
@@ -12,7 +14,7 @@ import type { DriverContext } from '../control/ownership.ts';
 import { callingClient, clientAlive, isHeldByAnother, ownership, sameClient } from '../control/ownership.ts';
 import { withLostTurn } from '../control/present-state.ts';
 import { applyEffects } from '../records/apply-effects.ts';
-import { usageNow } from '../records/client-figures.ts';
+import { readCost, usageNow } from '../records/client-figures.ts';
 
 /** Returns the live loop of this session as stored on disk, or null. Takes no lock. */
 export function ownLoop(context: DriverContext): LiveState | null {
@@ -98,11 +100,12 @@ function bound(state: LoopState, client: ClientIdentity, context: DriverContext)
   // The turn ended with its client or its conversation, so the user's next message is not an interruption. The next prompt
   // reports an overridden block.
   const returned = unfinished && !blockOverridden(transcriptPath, state.lastDecision?.at ?? context.now());
-  // What the last turn before it cost is reported after its Stop.
-  const former = { ...state, usage: usageNow(context.files, state) };
-  const next = bindSession(returned ? { ...former, turn: 'rest' as const } : former, client);
+  // What the last turn before it cost is reported, and written to its transcript, after its Stop.
+  const { usage, marks } = readUsage(state.marks.transcriptPath, state.marks);
+  const former = { ...state, usage: addUsage(usageNow(context.files, state), usage, null), marks };
+  const figure = readCost(context.files, client.sessionId);
+  const next = bindSession(returned ? { ...former, turn: 'rest' as const } : former, client, figure);
   // Usage in a resumed transcript was counted before; only new usage belongs to the loop.
   const fresh = next.marks.transcriptPath !== transcriptPath;
-  const transcriptBytes = fresh ? (transcriptSize(transcriptPath) ?? 0) : next.marks.transcriptBytes;
-  return { ...next, marks: { ...next.marks, transcriptPath, transcriptBytes } };
+  return fresh ? { ...next, marks: readUsage(transcriptPath, next.marks).marks } : next;
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { addUsage } from '../../engine/policy/budget.ts';
 import { READERS } from '../../engine/schema/constants.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { fieldsOf, parseFields } from '../../hosts/fields.ts';
+import { type Fields, fieldsOf, parseFields } from '../../hosts/fields.ts';
 import { type Entry, readBackwards } from '../../state/event-stream.ts';
 import { readLines } from '../../state/files/journal-lines.ts';
 import { quietly, readRecord, writeAtomically } from '../../state/files/regular-file.ts';
@@ -10,15 +10,20 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 
 /** Returns the session's cost in US dollars, which the client reports to its status line; null if unknown. */
 export function readCost(files: LoopFiles, sessionId: string): number | null {
-  if (!existsSync(files.cost)) return null;
-  const { sessionId: owner, costUsd } = readRecord<Record<string, unknown>>(files.cost) ?? {};
-  return owner === sessionId && typeof costUsd === 'number' && costUsd >= 0 ? costUsd : null;
+  const costUsd = readCosts(files)[sessionId];
+  return typeof costUsd === 'number' && costUsd >= 0 ? costUsd : null;
 }
 
-/** Adds the client's figures since the last turn. Until its first report, that file is an earlier client's. */
+/** Returns the last cost of each session: the client goes on from it when its user returns to one (`/resume`). */
+function readCosts(files: LoopFiles): Fields {
+  if (!existsSync(files.cost)) return {};
+  const { sessionId, costUsd, others } = readRecord<Fields>(files.cost) ?? {};
+  return { ...fieldsOf(others), [String(sessionId)]: costUsd };
+}
+
+/** Adds the client's figures since the last turn. */
 export function usageNow(files: LoopFiles, { usage, sessionId }: LoopState): LoopState['usage'] {
-  const isNew = usage.costBaseUsd === null && usage.costUsd !== null;
-  return sessionId === null || isNew ? usage : addUsage(usage, null, readCost(files, sessionId));
+  return sessionId === null ? usage : addUsage(usage, null, readCost(files, sessionId));
 }
 
 /** Reads session and cost from what the client passes to its status line; null for a status line run by hand. */
@@ -33,8 +38,9 @@ export function reportedCost(payload: string): { readonly sessionId: string; rea
 export function storeCost(files: LoopFiles, payload: string, at: string): void {
   const reported = reportedCost(payload);
   if (reported === null || readCost(files, reported.sessionId) === reported.costUsd) return;
+  const { [reported.sessionId]: _, ...others } = readCosts(files);
   // Without a runtime directory, or on a full disk, the cost stays unknown.
-  quietly(() => writeAtomically(files.cost, `${JSON.stringify({ ...reported, at })}\n`));
+  quietly(() => writeAtomically(files.cost, `${JSON.stringify({ ...reported, at, others })}\n`));
 }
 
 /** Counts calls since byte `from`. If `outcomesKnown`, a call neither done nor failed was denied by the client. */

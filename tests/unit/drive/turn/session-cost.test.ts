@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { shownLoop } from '../../../../src/cli/web/shown-loop.ts';
 import { operate } from '../../../../src/drive/control/operate.ts';
+import { sessionStart } from '../../../../src/drive/hook/session-start.ts';
+import { userPromptSubmit } from '../../../../src/drive/hook/user-prompt-submit.ts';
+import { storeCost } from '../../../../src/drive/records/client-figures.ts';
 import { readStream } from '../../../../src/state/event-stream.ts';
 import { lastArchived } from '../../../../src/state/with-state.ts';
 import { rowOf } from '../../../../src/web/model/collect-report.ts';
-import { AT, aProject, aStop, type Project, put, start, stateOf } from '../../../support/drive/drive-project.ts';
+import { AT, aHook, aProject, aStop, type Project, put, start, stateOf } from '../../../support/drive/drive-project.ts';
 import '../../../support/starts-processes.ts';
 
 /** The status line stores what the client reports of its whole session. */
@@ -64,4 +68,40 @@ test('a cancelled loop keeps the cost that the client reported after its last tu
   operate(project.files, project.env, AT, () => ({ kind: 'cancel' }));
   assert.equal(existsSync(project.files.state), false);
   assert.equal(lastArchived(project.files)?.state.usage.costUsd, 0.75);
+});
+
+test('a session to which /resume returns is not billed again, nor are its subagents', async (t) => {
+  const project = aProject(t);
+  const { loopId } = start(project, true).state;
+  const env = { CLAUDE_PID: String(process.pid), RALPH_LOOP_ID: loopId };
+  const transcripts = join(project.directory, '..', 'transcripts');
+  const begin = async (session_id: string, source: string): Promise<Record<string, unknown>> => {
+    const session = { session_id, transcript_path: join(transcripts, `${session_id}.jsonl`) };
+    await sessionStart(aHook(project, 'SessionStart', { ...session, source }, env));
+    await userPromptSubmit(aHook(project, 'UserPromptSubmit', { ...session, prompt: 'Go on.' }, env));
+    return session;
+  };
+  const spend = (file: string, session_id: string, total_cost_usd: number): void => {
+    mkdirSync(dirname(join(transcripts, file)), { recursive: true });
+    const message = { id: `${file} at ${total_cost_usd}`, usage: { input_tokens: 100 } };
+    appendFileSync(join(transcripts, file), `${JSON.stringify({ type: 'assistant', message })}\n`);
+    storeCost(project.files, JSON.stringify({ session_id, cost: { total_cost_usd } }), AT);
+  };
+  const usage = (): unknown[] => [stateOf(project).usage.costUsd, stateOf(project).usage.inputTokens];
+
+  const first = await begin('first', 'startup');
+  spend('first.jsonl', 'first', 0.25);
+  await aStop(project, first, env);
+  spend('first.jsonl', 'first', 0.5);
+  spend('first/subagents/agent-1.jsonl', 'first', 0.75);
+  const other = await begin('other', 'clear');
+  assert.deepEqual(usage(), [0.75, 300], 'with what the client wrote after the Stop');
+  spend('other.jsonl', 'other', 0.125);
+  await aStop(project, { ...other, last_assistant_message: 'Elsewhere.' }, env);
+  await begin('first', 'resume');
+  assert.deepEqual(usage(), [0.875, 400], 'control: nothing was spent');
+  storeCost(project.files, JSON.stringify({ session_id: 'first', cost: { total_cost_usd: 0.75 } }), AT);
+  spend('first.jsonl', 'first', 1);
+  await aStop(project, { ...first, last_assistant_message: 'Back.' }, env);
+  assert.deepEqual(usage(), [1.125, 500]);
 });
