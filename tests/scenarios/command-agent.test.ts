@@ -105,6 +105,7 @@ test('a failing agent is retried five times, then the loop ends with its last er
   assert.equal(code, 1);
   assert.equal(runs(p), 6);
   assert.match(stdout, /exit code 7[\s\S]*no key set/);
+  assert.equal(stdout.split('─── Iteration 1 of 3 ───').length - 1, 6, 'each attempt begins the iteration');
 });
 
 test('an agent that cannot be started is not retried', (t) => {

@@ -77,10 +77,10 @@ longTest('status and explain do not call a subagent that could not work an agent
   const answer = (await commandHere(p, ['router', 'report', '--error', 'overloaded'])).json;
   const { stdout } = await commandHere(p, ['explain']);
   assert.doesNotMatch(stdout, working);
-  assert.match(stdout, /The last subagent could not work; the next one starts at [\d :-]+ at the earliest\.$/m);
+  assert.match(stdout, /The last agent could not work; the next one starts at [\d :-]+ at the earliest\.$/m);
   assert.match(
     (await commandHere(p, ['status'])).stdout,
-    /^The loop is waiting, because the last subagent could not work; the next one /,
+    /^The loop is waiting, because the last agent could not work; the next one /,
   );
   const status = (await commandHere(p, ['status', '--json'])).json;
   assert.deepEqual([status['waitingUntil'], status['waitingFor']], [answer['until'], 'retry']);

@@ -1,7 +1,13 @@
 import { awaitedOfUser } from '../../drive/control/present-state.ts';
 import { storedEnd } from '../../drive/status/end-report.ts';
 import { undeliveredText } from '../../drive/status/ended-loop.ts';
-import { describeLoop, isSuspended, type LoopReport, liveStatus, retryAtOf } from '../../drive/status/loop-report.ts';
+import {
+  describeLoop,
+  isSuspended,
+  type LoopReport,
+  liveStatus,
+  waitOfDriver,
+} from '../../drive/status/loop-report.ts';
 import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
 import { currentIteration } from '../../engine/messages.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
@@ -144,10 +150,9 @@ export function standingOf(
   }
   const at = driverAlive === false ? lastSeen(files, state) : state.lastRunAt;
   if (driverAlive === 'archived') return { status: state.status, at, ...EXPLAIN_TEXTS.putAway };
-  // When a router may start the next subagent after one that could not work.
-  const retryAt = retryAtOf(files, state);
-  if (retryAt !== null && driverAlive !== false) return { status: state.status, at, ...EXPLAIN_TEXTS.retry(retryAt) };
   if (driverAlive === true && isSuspended(state)) return { status: state.status, at, ...EXPLAIN_TEXTS.suspended };
+  const wait = driverAlive === false ? null : waitOfDriver(files, state);
+  if (wait !== null) return { status: state.status, at, ...EXPLAIN_TEXTS[wait.why](wait.until) };
   const awaited = driverAlive === false ? null : awaitedOfUser(state);
   if (awaited !== null) return { status: state.status, at, ...EXPLAIN_TEXTS[awaited] };
   const live = { status: liveStatus(state, driverAlive), ...explainLive(state, driverAlive) };

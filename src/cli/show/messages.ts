@@ -34,8 +34,12 @@ export const EXPLAIN_TEXTS = {
     next: offer('Nothing, while such a session runs.', { 'Otherwise resume': 'resume', 'Or archive it': 'reset' }),
   },
   retry: (at: string): Explained => ({
-    why: `The last subagent could not work; the next one starts at ${localTime(at)} at the earliest.`,
-    next: 'Nothing; its session starts the next one.',
+    why: `The last agent could not work; the next one starts at ${localTime(at)} at the earliest.`,
+    next: 'Nothing; the next one starts by itself.',
+  }),
+  background: (until: string): Explained => ({
+    why: `It waits for background work of its agent, until ${localTime(until)} at the latest.`,
+    next: 'Nothing; it goes on by itself.',
   }),
   newer: (path: string): Explained => ({
     why: `The state file ${path} was written by a newer ralph-loop.`,

@@ -105,7 +105,8 @@ function scenariosText({ done, total, current }: NonNullable<LiveLoop['scenarios
 const WAITS = {
   idle: ['idle', 'it wakes'],
   pace: ['waiting', 'the next iteration begins'],
-  retry: ['waiting, because the last subagent could not work', 'the next one may start'],
+  retry: ['waiting, because the last agent could not work', 'the next one may start'],
+  background: ['waiting for background work', 'it goes on at the latest'],
   answer: ['waiting for the next answer of the agent', 'the wait ends'],
   message: ['waiting for a message in its session', 'the wait ends'],
   dialog: ['waiting for your answer in its session', 'the wait ends'],

@@ -9,6 +9,7 @@ import { interruptedAt, wasInterrupted } from '../../hosts/claude/transcript/tra
 import { rolloutError } from '../../hosts/codex/rollout.ts';
 import { countOf, type Fields } from '../../hosts/fields.ts';
 import { endsCancelled } from '../../hosts/gemini/payload.ts';
+import { readBackwards } from '../../state/event-stream.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
 import { type LoopFiles, type ReadState, readState } from '../../state/loop-files.ts';
 import { isBefore } from '../../text/time.ts';
@@ -48,6 +49,25 @@ function isAnswerLost({ mode, turn, promptId, marks }: LoopState): boolean {
   const path = marks.transcriptPath;
   if (mode !== 'hook' || turn !== 'user' || path === null) return false;
   return promptId === null ? endsCancelled(path) : wasInterrupted(path, promptId);
+}
+
+/** What a running loop's driver waits for: the agent's background work, or the next attempt after one that could not work. */
+export interface DriverWait {
+  readonly why: 'background' | 'retry';
+  readonly until: string;
+}
+
+/** Size of the stream's end in which such a wait stands while it lasts. */
+const NEWEST_BYTES = 64 * 1024;
+const SURROUNDING = ['background.', 'wait.', 'turn.', 'iteration.', 'loop.'];
+
+/** Returns what the driver of a session or runner waits for in the middle of an iteration; null while it does not. */
+export function driverWait({ status, loopId }: LoopState, files: LoopFiles, at: string): DriverWait | null {
+  if (status !== 'running') return null;
+  const { type, why, until } = readBackwards(files, loopId, NEWEST_BYTES, SURROUNDING, (event) => event) ?? {};
+  if (!isBefore(at, String(until))) return null;
+  if (type === 'background.awaited') return { why: 'background', until: String(until) };
+  return type === 'wait.started' && why === 'retry' ? { why, until: String(until) } : null;
 }
 
 /** What the client waits for when only one of its menus is open, as by `/config`; the agent works on. */

@@ -10,6 +10,7 @@ import { instantOf } from '../../text/time.ts';
 import { operate } from '../control/operate.ts';
 import { endTurn } from '../effects/end-turn.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
+import { iterationStarted } from '../records/live-events.ts';
 import { LAUNCH_TEXTS } from '../turn/messages.ts';
 import { type Dispatched, dispatch, isStep, type Prompt, type Turn } from '../turn/turn.ts';
 import { rateLimitWait, waitUntil } from '../turn/wait.ts';
@@ -32,6 +33,7 @@ export async function deliverPrompt(runner: Runner, begun: Turn, prompt: Prompt)
     const after = await outcomeOf(runner, turn, run);
     if (after !== 'retry') return after;
     ready = dispatch(turn, { type: 'prompt-made', at: turn.context.now(), outcome: 'ready' });
+    if (!ready.effects.some(isStep)) runner.options.tell(iterationStarted(ready.turn.loaded.state));
   }
   return ready;
 }

@@ -17,7 +17,7 @@ import { pick } from '../../text/json.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { loopOfFourKeys } from '../control/operate.ts';
 import { isDriverAlive } from '../control/ownership.ts';
-import { awaitedOfUser, presentState } from '../control/present-state.ts';
+import { awaitedOfUser, type DriverWait, driverWait, presentState } from '../control/present-state.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { usageNow } from '../records/client-figures.ts';
 
@@ -57,11 +57,12 @@ export interface LiveLoop extends Readonly<Pick<CommonState, LiveFacts>> {
   readonly status: LoopState['status'] | 'interrupted';
   readonly waitingUntil: string | null;
   /**
-   * `idle`: the agent has nothing to do; `pace`: the delay between two iterations; `retry`: the last subagent could not work;
+   * `idle`: the agent has nothing to do; `pace`: the delay between two iterations; `retry`: the last agent could not work;
+   * `background`: its agent's background work, at most until then;
    * `answer`: a message of the user ended the wait, which goes on after the answer; `message`: it goes on after a message in its
    * session; `dialog`: after its user has decided there. null if it is not waiting.
    */
-  readonly waitingFor: 'idle' | 'pace' | 'retry' | 'answer' | 'message' | 'dialog' | null;
+  readonly waitingFor: 'idle' | 'pace' | DriverWait['why'] | 'answer' | 'message' | 'dialog' | null;
   readonly paused: { readonly reason: string; readonly message: string; readonly resumesAt: string | null } | null;
   /** True while its client or runner is running; null while no client is bound. */
   readonly clientAlive: boolean | null;
@@ -129,7 +130,7 @@ function asLive(state: LoopState, files: LoopFiles): LiveLoop {
   const { costBaseUsd: _, ...usage } = usageNow(files, state);
   const checklist = checklistNow(files.projectDir, state.taskPath);
   const clientAlive = isDriverAlive(files, state);
-  const retryAt = retryAtOf(files, state);
+  const wait = clientAlive === false ? null : waitOfDriver(files, state);
   return {
     active: true,
     ...pick(state, ['iteration', 'startedAt', 'lastRunAt']),
@@ -140,8 +141,8 @@ function asLive(state: LoopState, files: LoopFiles): LiveLoop {
     ...pick(state, ['name', 'loopId']),
     status: liveStatus(state, clientAlive),
     ...pick(state, ['mode', 'taskPath', 'maxIterations', 'idleIterations']),
-    waitingUntil: state.status === 'waiting' ? state.waiting.until : retryAt,
-    waitingFor: waitReason(state, retryAt, clientAlive),
+    waitingUntil: state.status === 'waiting' ? state.waiting.until : (wait?.until ?? null),
+    waitingFor: waitReason(state, wait, clientAlive),
     paused: state.status === 'paused' ? state.paused : null,
     ...pick(state, ['stopRequested', 'sessionId', 'clientPid']),
     clientAlive,
@@ -158,18 +159,19 @@ export function isSuspended({ clientPid }: LoopState): boolean {
   return clientPid !== null && statFields(clientPid)[0] === 'T';
 }
 
-/** Returns when a router may start the next subagent, because the last one could not work; null if none failed. Never throws. */
-export function retryAtOf(files: LoopFiles, { mode, status, loopId, epoch }: LoopState): string | null {
-  if (mode !== 'router' || status !== 'running') return null;
-  const spawn = readRecord<Partial<SpawnRecord>>(files.spawn);
+/** Returns what the driver of a running loop waits for; a router waits for its next subagent also when it may start. Never throws. */
+export function waitOfDriver(files: LoopFiles, state: LoopState): DriverWait | null {
+  const { mode, status, loopId, epoch } = state;
+  if (mode !== 'router') return driverWait(state, files, new Date().toISOString());
+  const spawn = status === 'running' ? readRecord<Partial<SpawnRecord>>(files.spawn) : null;
   const isOpen = spawn?.loopId === loopId && spawn.epoch === epoch && spawn.heard === false;
-  return isOpen && typeof spawn.retryAt === 'string' ? spawn.retryAt : null;
+  return isOpen && typeof spawn.retryAt === 'string' ? { why: 'retry', until: spawn.retryAt } : null;
 }
 
-function waitReason(state: LoopState, retryAt: string | null, alive: boolean | null): LiveLoop['waitingFor'] {
+function waitReason(state: LoopState, wait: DriverWait | null, alive: boolean | null): LiveLoop['waitingFor'] {
   const awaited = alive === false ? null : awaitedOfUser(state);
   if (state.status === 'waiting') return state.turn === 'user' ? (awaited ?? 'answer') : (state.waiting.why ?? 'idle');
-  return retryAt ? 'retry' : awaited;
+  return wait?.why ?? awaited;
 }
 
 function ifAny(notices: readonly ShownNotice[]): Pick<LiveLoop, 'notices'> {

@@ -2,14 +2,13 @@ import { currentIteration, pausedText } from '../../engine/messages.ts';
 import { addUsage } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { readBackwards } from '../../state/event-stream.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { listArchive } from '../../state/with-state.ts';
 import { dollarText } from '../../text/figures.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { elapsed, formatDuration } from '../../text/time.ts';
-import { awaitedOfUser, presentState } from '../control/present-state.ts';
+import { awaitedOfUser, type DriverWait, driverWait, presentState } from '../control/present-state.ts';
 import { reportedCost, storeCost } from '../records/client-figures.ts';
 
 const USER_LINE_TIMEOUT = 5_000;
@@ -26,7 +25,7 @@ export async function printStatusLine(
   const state = shownLoop(files, env);
   if (state !== null) {
     const needs = awaitedOfUser(state) === 'message' ? 'waiting for your message' : null;
-    const awaited = needs ?? (state.status === 'running' ? backgroundWait(state, files, at) : null);
+    const awaited = needs ?? waitText(driverWait(state, files, at), at);
     out(loopStatusLine(state, at, reportedCost(input)?.costUsd ?? null, awaited));
     // The client drops the message of an interrupted hook (Esc) and of StopFailure (measured).
     if (state.status === 'paused') out(withPrefix(state.paused.message));
@@ -65,17 +64,10 @@ export function loopStatusLine(
   ].join(' │ ');
 }
 
-/** Size of the stream's end in which a wait for background work stands while it lasts. */
-const NEWEST_BYTES = 64 * 1024;
-
-/** Returns for how long the end of a turn still waits for background work; null while it does not. */
-function backgroundWait({ loopId }: LoopState, files: LoopFiles, at: string): string | null {
-  let left = 0;
-  readBackwards(files, loopId, NEWEST_BYTES, ['background.', 'turn.', 'iteration.'], ({ type, until }) => {
-    if (type === 'background.awaited') left = elapsed(at, String(until));
-    return true;
-  });
-  return left > 0 ? `waiting for background work, at most ${formatDuration(Math.ceil(left / 1_000) * 1_000)}` : null;
+function waitText(wait: DriverWait | null, at: string): string | null {
+  if (wait === null) return null;
+  const left = formatDuration(Math.ceil(elapsed(at, wait.until) / 1_000) * 1_000);
+  return wait.why === 'retry' ? `trying again in ${left}` : `waiting for background work, at most ${left}`;
 }
 
 function statusText(state: LoopState, at: string): string {

@@ -5,6 +5,7 @@ import { standingOf } from '../../../../src/cli/show/explain.ts';
 import { liveWords } from '../../../../src/cli/show/status-text.ts';
 import { awaitedOfUser } from '../../../../src/drive/control/present-state.ts';
 import { describeLoop } from '../../../../src/drive/status/loop-report.ts';
+import { appendEvent } from '../../../../src/state/event-stream.ts';
 import { aProject, aStop, type Project, put, rewrite, start, stateOf } from '../../../support/drive/drive-project.ts';
 
 /** A loop of a session in this process, whose client has recorded this of itself. */
@@ -58,4 +59,29 @@ test('explain names the question that a session asks', async (t) => {
   const project = aProject(t);
   await recorded(project, PERMISSION);
   assert.match(String(standingOf(project.files, stateOf(project), true).next), /^Answer the question in its session/);
+});
+
+test('status, explain and the status line name a wait in the middle of an iteration until it is over', async (t) => {
+  const at = new Date().toISOString();
+  const until = '2099-01-01T00:00:00Z';
+  const retry = { type: 'wait.started', why: 'retry', until };
+  const background = { type: 'background.awaited', until, message: 'For the server.' };
+  for (const [events, why, explained] of [
+    [[retry], 'retry', /^The last agent could not work; the next one starts at /],
+    [[background], 'background', /^It waits for background work of its agent, until /],
+    [[retry, { type: 'iteration.started' }], null, /working on iteration 2/],
+    [[background, { type: 'turn.released' }], null, /working on iteration 2/],
+    [[{ ...retry, until: '2020-01-01T00:00:00Z' }], null, /working on iteration 2/],
+    [[{ ...retry, why: 'idle' }], null, /working on iteration 2/],
+  ] as const) {
+    const project = aProject(t);
+    await recorded(project, { status: 'busy' });
+    const { loopId, clientPid, clientStartedAt } = stateOf(project);
+    for (const event of events) appendEvent(project.files, { at, loopId, iteration: 1, ...event });
+    assert.equal(describedAs(project), why, JSON.stringify(events));
+    assert.match(String(standingOf(project.files, stateOf(project), true).why), explained);
+    rewrite(project, { clientPid: 2 ** 22 - 1 });
+    assert.equal(describedAs(project), null, 'control: a driver that has exited waits for nothing');
+    rewrite(project, { clientPid, clientStartedAt });
+  }
 });
