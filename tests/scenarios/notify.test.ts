@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { requestOf } from '../../src/drive/records/notification.ts';
+import { notifyUser, requestOf } from '../../src/drive/records/notification.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { shellWord } from '../../src/text/quote.ts';
 import { agreeTo } from '../support/agree-to.ts';
@@ -12,6 +12,7 @@ import { type Project, project } from '../support/project.ts';
 import { until } from '../support/until.ts';
 import { MAIN } from './support/command-agent.ts';
 
+const at = '2026-02-28T10:00:00Z';
 const DONE = 'cat > /dev/null; echo RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 const WORK = 'cat > /dev/null; echo "Some work $$."';
 
@@ -81,13 +82,46 @@ test('a notification that cannot be sent changes nothing, and is logged without 
   assert.equal(logged(p).match(/"where":"notify"/g)?.length, 2);
 });
 
+test('Esc is no news to the user who pressed it, a lost client or terminal is', async (t) => {
+  const p = project(t);
+  task(p, { command: ['./add.sh'] });
+  p.write('add.sh', '#!/bin/sh\nexec cat >> told\n', 0o755);
+  p.ralph(['start', '--mode', 'runner']);
+  // The process that sends it finds the loop by the environment.
+  const before = process.env['XDG_STATE_HOME'];
+  process.env['XDG_STATE_HOME'] = p.env['XDG_STATE_HOME'];
+  t.after(() => {
+    if (before === undefined) delete process.env['XDG_STATE_HOME'];
+    else process.env['XDG_STATE_HOME'] = before;
+  });
+  const files = loopFiles(p.dir, null, p.env);
+  const state = JSON.parse(readFileSync(files.state, 'utf8')) as Record<string, unknown>;
+  for (const [mode, by] of [
+    ['hook', 'signal'],
+    ['hook', 'user'],
+    ['runner', 'user'],
+    ['hook', 'client-exit'],
+    ['runner', 'signal'],
+  ] as const) {
+    const paused = { since: at, reason: 'interrupted', message: `${mode}, by ${by}`, resumesAt: null };
+    writeFileSync(files.state, JSON.stringify({ ...state, mode, status: 'paused', paused }));
+    const event = { type: 'loop.paused', at, loopId: String(state['loopId']), iteration: 1, reason: 'interrupted', by };
+    notifyUser(files, at, [{ type: 'record-event', event }]);
+  }
+  const told = (): string[] =>
+    p.has('told') ? [...p.read('told').matchAll(/\w+, by [\w-]+/g)].map(String).sort() : [];
+  // What came before them has been started before them.
+  await until('the last two', () => told().includes('hook, by client-exit') && told().includes('runner, by signal'));
+  assert.deepEqual(told(), ['hook, by client-exit', 'runner, by signal']);
+});
+
 test('each template has the format that its receiver expects', () => {
   const notice = { title: 'T', message: 'M', priority: 'high', loop: 'l', status: 's' } as const;
-  const at = 'https://ntfy.example.org/my-topic';
-  assert.deepEqual(requestOf(at, 'json', notice), { address: at, body: notice });
-  assert.deepEqual(requestOf(at, 'slack', notice).body, { text: '*T*\nM' });
-  assert.deepEqual(requestOf(at, 'discord', notice).body, { content: '**T**\nM', allowed_mentions: { parse: [] } });
-  assert.deepEqual(requestOf(at, 'ntfy', notice), {
+  const topic = 'https://ntfy.example.org/my-topic';
+  assert.deepEqual(requestOf(topic, 'json', notice), { address: topic, body: notice });
+  assert.deepEqual(requestOf(topic, 'slack', notice).body, { text: '*T*\nM' });
+  assert.deepEqual(requestOf(topic, 'discord', notice).body, { content: '**T**\nM', allowed_mentions: { parse: [] } });
+  assert.deepEqual(requestOf(topic, 'ntfy', notice), {
     address: 'https://ntfy.example.org/',
     body: { topic: 'my-topic', title: 'T', message: 'M', priority: 4 },
   });

@@ -156,7 +156,7 @@ async function pauseInterrupted(runner: Runner, turn: Turn, run: FinishedRun): P
     if (restored !== null) runner.options.tell({ type: 'agent.notice', message: restored });
   }
   if (ended.effects.some(({ type }) => type === 'verify' || type === 'allow')) return ended;
-  const paused = dispatch(ended.turn, { type: 'interrupted', at: turn.context.now(), by: 'signal' });
+  const paused = dispatch(ended.turn, { type: 'interrupted', at: turn.context.now(), by: 'user' });
   return { turn: paused.turn, effects: [...ended.effects.filter((effect) => !isStep(effect)), ...paused.effects] };
 }
 

@@ -63,17 +63,20 @@ function turn(state: LiveState, whose: LoopState['turn']): Transition {
 export function interrupted(state: LiveState, happened: EventOf<'interrupted'>): Transition {
   // Esc and quitting both pause the loop; only the client's exit shows which of the two it was.
   if (state.status === 'paused' && state.paused.reason === 'interrupted' && happened.by === 'client-exit') {
-    const paused = { ...state.paused, message: render(CLIENT_ENDED, state) };
-    return { state: { ...state, paused }, effects: [{ type: 'allow', message: null }] };
+    const next = { ...state, paused: { ...state.paused, message: render(CLIENT_ENDED, state) } };
+    const exited = event(next, happened.at, 'loop.paused', { reason: 'interrupted', by: happened.by });
+    // A runner's user leaves it by a key; a session may have lost its terminal.
+    const news = state.mode === 'hook' && state.paused.message !== next.paused.message ? [exited] : [];
+    return { state: next, effects: [...news, { type: 'allow', message: null }] };
   }
   // An earlier pause keeps its reason, missing consent stays missing. Esc ends a turn that continued during a pause.
   if (state.status === 'paused' || state.status === 'awaiting-consent') {
-    const isOver = state.mode === 'hook' && state.turn === 'agent' && happened.by === 'signal';
+    const isOver = state.mode === 'hook' && state.turn === 'agent' && happened.by !== 'client-exit';
     const lastDecision = state.lastDecision && { ...state.lastDecision, at: happened.at };
     const next: LoopState = isOver ? { ...state, turn: 'rest', lastDecision } : state;
     return { state: next, effects: [{ type: 'allow', message: null }] };
   }
-  const message = happened.by === 'signal' ? PAUSED_INTERRUPTED : CLIENT_ENDED;
+  const message = happened.by === 'client-exit' ? CLIENT_ENDED : PAUSED_INTERRUPTED;
   const next = pause(state, happened.at, 'interrupted', message);
   return recordPause({ ...next, turn: 'rest' }, 'allow', { by: happened.by });
 }
@@ -81,5 +84,5 @@ export function interrupted(state: LiveState, happened: EventOf<'interrupted'>):
 /** Pauses a loop whose user pressed Esc and wrote something else. */
 export function interruptedByUser(state: LiveState, at: string, type: 'allow' | 'notify'): Transition {
   const { state: paused } = tellPause(pause(state, at, 'interrupted', PAUSED_INTERRUPTED));
-  return recordPause({ ...paused, turn: 'user' }, type);
+  return recordPause({ ...paused, turn: 'user' }, type, { by: 'user' });
 }

@@ -116,7 +116,7 @@ describe('an API error', () => {
 });
 
 describe('an interruption', () => {
-  const interrupted = (by: 'signal' | 'client-exit'): EngineEvent => ({ type: 'interrupted', at: at(5), by });
+  const interrupted = (by: 'user' | 'signal' | 'client-exit'): EngineEvent => ({ type: 'interrupted', at: at(5), by });
 
   test('by Esc pauses the loop and says how to continue', () => {
     for (const before of [running(), waiting(), verifying()]) {
@@ -132,9 +132,15 @@ describe('an interruption', () => {
     }
   });
 
-  test("by Esc together with the client's exit says how to continue without it", () => {
+  test("by Esc together with the client's exit says how to continue without it, and is told once", () => {
     const { state, effects } = after(waiting(), LOOP, interrupted('signal'), interrupted('client-exit'));
-    assert.deepEqual(effects, [{ type: 'allow', message: null }]);
+    assert.deepEqual(
+      [saying(effects, 'loop.paused')['by'], step(effects)],
+      ['client-exit', { type: 'allow', message: null }],
+    );
+    assert.deepEqual(transition(state, interrupted('client-exit'), LOOP).effects, [{ type: 'allow', message: null }]);
+    const run = after({ ...waiting(), mode: 'runner' }, LOOP, interrupted('user'), interrupted('client-exit'));
+    assert.deepEqual(run.effects, [{ type: 'allow', message: null }], 'its user leaves a run by a key');
     assert.match(state.status === 'paused' ? state.paused.message : '', /the client exited.*ralph-loop resume/);
     assert.equal(state.status === 'paused' && state.paused.since, at(5));
   });
