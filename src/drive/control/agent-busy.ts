@@ -13,10 +13,10 @@ const TAIL_BYTES = 4 * 1024 * 1024;
 const IN_BACKGROUND = ['Monitor'];
 
 /**
- * Returns a test for files that the agent may have changed since the last examination, by a call of this turn that has not
- * returned or has moved to the background, or by a background task that the loop no longer waits for. A call that the client
- * denied counts as running until the turn ends, because no event reports the denial. A tool that only reads or talks changes
- * no file, and an editing tool only the one that it names.
+ * Returns a test for files that the agent may have changed since the last examination: by a call of this turn that has not
+ * returned or has moved to the background, or by a background task that the loop no longer waits for. A call denied by the
+ * client counts as running until the turn ends, because no event reports the denial. A tool that only reads or talks changes
+ * no file, and an editing tool only the file that it names.
  */
 export function mayHaveChanged(
   files: LoopFiles,
@@ -44,7 +44,7 @@ export function mayHaveChanged(
   return mayBeAny ? any : (path) => edited.has(path);
 }
 
-/** Returns a test for files that a call which has just returned may have changed, or another one that still runs. */
+/** Returns a test for files that a call that has just returned may have changed, or another call that still runs. */
 export function mayHaveChangedBy(
   call: HookToolCall,
   files: LoopFiles,
@@ -69,7 +69,7 @@ function fileOf(tool: string, about: unknown, projectDir: string): string | 'any
   return isAbsolute(about) ? about : resolve(projectDir, about);
 }
 
-/** Returns whether a call that has returned may still run in the background, judging by its input and the client's response. */
+/** Returns whether a returned call may still run in the background, judging by its input and the client's response. */
 export function mayStayInBackground(
   tool: string,
   input: Readonly<Record<string, unknown>>,

@@ -5,12 +5,12 @@ import { ancestors, insideLoopsClient, terminalOf } from '../../state/process/an
 import { commandOf, identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { digest } from '../../text/digest.ts';
 
-/** Points to the process that asks a runner to allow a denied call. The call stands in that process's own title. */
+/** Names the process that asks a runner to allow a denied call. The call itself is in that process's title. */
 interface AllowRequest extends ProcessIdentity {
   readonly call: string;
 }
 
-/** What another terminal's user asks, or why the process that asks is not believed. */
+/** Request by a user in another terminal, or why the process that makes it is not trusted. */
 type Asked = { readonly call: string; readonly terminal: string } | { readonly refused: string };
 
 /**
@@ -29,8 +29,8 @@ function titleFor(call: string): string {
 }
 
 /**
- * Takes a request to allow a call; null if there is none. It counts if it comes from a process that runs in a terminal, asks
- * for this call itself, and is not below the agent: Linux alone shows all of this.
+ * Takes a request to allow a call; null if there is none. It counts if its process runs in a terminal, makes the request
+ * itself, and is not below the agent. Only Linux shows all of this.
  */
 export function takeAllowRequest(files: LoopFiles, agentPid: number | null): Asked | null {
   const request = readRecord<AllowRequest>(files.allowRequest);

@@ -16,12 +16,12 @@ import { countedBy, projectionOf } from '../records/status-projection.ts';
 
 interface Moment {
   readonly at: string;
-  /** Transcript of the session's client; null takes the one that was last read. */
+  /** Transcript of the session's client; null: the one that was last read. */
   readonly transcriptPath: string | null;
 }
 
 /**
- * Ends a session's loop whose budget is used in the middle of an iteration, as its transcript and status line show. The next
+ * Ends a session's loop whose budget is used up in the middle of an iteration, by its transcript and status line. The next
  * tool call of its agent is then denied and ends the turn. Returns the message for the user; null while budget is left.
  */
 export function endOverBudget(
@@ -60,7 +60,7 @@ function reachedIn(
   const reachedBy = (usage: UsageState): BudgetReading | undefined =>
     readBudget(usage, timeSpent(state, at), budget).find(({ used, limit }) => used >= limit);
   const known = usageNow(files, state);
-  // Only a limit of tokens needs the transcript, which may be long, at each call.
+  // Only a token limit needs to read the transcript, which may be long, at each call.
   if (budget.maxTokens === null && reachedBy(known) === undefined) return null;
   const { usage: tokens, marks } = readUsage(transcriptPath ?? state.marks.transcriptPath, state.marks);
   const usage = addUsage(known, tokens, null);
@@ -68,7 +68,7 @@ function reachedIn(
   return reading === undefined ? null : { reading, state: { ...state, usage, marks } };
 }
 
-/** Returns the limit that a router's loop has reached while this subagent works for it; null if there is none. */
+/** Returns the limit that a router's loop has reached while this subagent works; null if there is none. */
 export function reachedBySubagent(
   state: LoopState,
   budget: Policy['budget'],

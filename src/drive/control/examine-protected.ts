@@ -10,8 +10,8 @@ import type { ProtectionContext, ProtectionReport, ProtectionRequest } from './r
 type Examination = Pick<ProtectionRequest, 'found' | 'depth' | 'mayBeAgents'>;
 
 /**
- * Examines protected files before a call (`call` is null) or after one, by lstat alone while nothing has changed. What no call
- * can have changed is the user's.
+ * Examines protected files before a call (`call` is null) or after one, by lstat alone while nothing has changed. A change
+ * that no call can have made is the user's.
  */
 export async function examineAroundCall(
   context: ProtectionContext,
@@ -47,13 +47,13 @@ export async function examineAll(
   return restore(context, state, contract, { found: { when }, depth, mayBeAgents });
 }
 
-/** Restores files of a loop as its contract names it, since the agent could write the state. Loads what restores only now. */
+/** Restores files of a loop as its contract names it: the agent could write the state. Loads the code for that only now. */
 async function restore(context: ProtectionContext, state: LoopState, contract: Contract, how: Examination) {
   const { restoreProtected } = await import('./restore-protected.ts');
   return restoreProtected(context, { state: { ...state, loopId: contract.loopId }, contract, ...how });
 }
 
-/** Returns a test for files that the agent, or what a check runs of it, may have changed at a given point of the loop. */
+/** Returns a test for files that the agent, or its code run by a check, may have changed at a given point of the loop. */
 function mayBeAgentsAt(
   when: Exclude<Found['when'], 'call'>,
   files: LoopFiles,

@@ -40,7 +40,7 @@ export const PROTECTION_TEXTS = {
   noSnapshot: 'the snapshot of the start is missing, so no file can be compared with it.',
 } as const;
 
-/** State that another program has begun. */
+/** The state was created by another program. */
 export const FOUR_KEYS = offer('The state file has only the four basic keys, which the Stop hook alone works with.', {
   'Take the loop over': 'resume',
   'Archive it': 'reset',

@@ -54,7 +54,7 @@ export function operate(
     const stored = command.kind === 'cancel' ? null : readContract(files);
     const policy = stored?.contract.policy ?? policyFromEnvironment(env, files.projectDir).policy;
     const { loopId, sessionId, clientPid } = before;
-    // The session may still be at work: its next tool call is denied and its turn ends.
+    // The session may still be working: its next tool call is denied, which ends its turn.
     const mayWork = sessionId !== null && (clientPid === null || clientAlive(before));
     if (command.kind === 'cancel' && mayWork) writeRecord(files.cancellation, { loopId, sessionId });
     const { state, effects } = transition(before, { type: 'operator', at, command }, policy);
@@ -62,24 +62,24 @@ export function operate(
     const sign = (effect: Effect): Effect =>
       effect.type === 'record-event' ? { ...effect, event: { ...effect.event, from } } : effect;
     const signed = from === undefined ? effects : effects.map(sign);
-    // Under the lock: a hook that delivers a message records that after the message itself.
+    // Under the lock, so that a hook that delivers a message records the delivery after the message.
     const written = (): void => recordEffects(files, at, [...earlier, ...signed]);
     return { next, result: { before, after: next, effects: signed }, written };
   });
-  // The process that counted the last iteration is dead, so no other process will show it.
+  // The process that counted the last iteration is dead, so this one has to show it.
   if (done.after.status === 'ended' && isDriverAlive(files, done.before) === false)
     projectionOf(files, at).lost(countedBy(done.before));
   applyRecorded(files, at, done.effects);
   return done;
 }
 
-/** Returns the loop of a four-key file, which another program has begun, under the settings of the environment. */
+/** Returns the loop of a four-key file, created by another program, with the settings of the environment. */
 export function loopOfFourKeys(file: FourKeyState, { name, projectDir }: LoopFiles, env: NodeJS.ProcessEnv): LoopState {
   const { maxIterations } = policyFromEnvironment(env, projectDir).policy;
   return adoptFourKeys(file, { name, taskPath: DEFAULT_TASK, maxIterations });
 }
 
-/** Returns the error of a command for a live loop where there is none, or its state file is of another kind. */
+/** Returns the error for a command that needs a live loop, if there is none or its state file is of another kind. */
 export function noLiveLoop(files: LoopFiles, kind: ReadState['kind']): RalphError {
   if (kind === 'four-keys') return new RalphError('no-loop', FOUR_KEYS);
   const which = files.name === null ? '' : ` named ${files.name}`;
@@ -93,7 +93,7 @@ export function noLiveLoop(files: LoopFiles, kind: ReadState['kind']): RalphErro
 
 interface FlagsOf {
   readonly isOurs: (state: LoopState) => boolean;
-  /** No iteration is being decided, so that one without a record is lost, and shown as such. */
+  /** No iteration is being decided, so one without a record is lost and shown as lost. */
   readonly isBetweenTurns?: boolean;
 }
 

@@ -11,7 +11,7 @@ import { commandOf, identityOf, isAlive, type ProcessIdentity } from '../../stat
 import { jsonOrNull } from '../../text/json.ts';
 import { instantOf } from '../../text/time.ts';
 
-/** What a hook knows of its call before anything is read from disk. */
+/** What a hook knows of its call before it reads anything from disk. */
 export interface DriverContext {
   readonly input: HookInput;
   readonly env: NodeJS.ProcessEnv;
@@ -50,8 +50,8 @@ export function ownership(state: LoopState, env: NodeJS.ProcessEnv, sessionId: s
 }
 
 /**
- * Returns the loop that a client without a state was started for, else the one that its session was bound to last; null without
- * one. Where the counters are gone too, nothing says whose a loop is that has not ended: every session in a loop is held.
+ * Returns the loop for which a client without a state was started, else the loop to which its session was last bound; null
+ * without one. If the counters are gone too, nothing shows to whom a live loop belongs: every session in a loop is held.
  */
 export function loopOfSession(found: LoopRecords, env: NodeJS.ProcessEnv, sessionId: string): string | null {
   const known = env['RALPH_LOOP_ID'] || boundLoop(found, env, sessionId);
@@ -59,12 +59,12 @@ export function loopOfSession(found: LoopRecords, env: NodeJS.ProcessEnv, sessio
   return typeof found.contract === 'string' ? null : found.contract.contract.loopId;
 }
 
-/** Returns the loop that this session was bound to last, as it is known outside the project; null without one. */
+/** Returns the loop to which this session was last bound, as recorded outside the project; null without one. */
 export function boundLoop({ counters }: LoopRecords, env: NodeJS.ProcessEnv, sessionId: string): string | null {
   return !drivenElsewhere(env) && counters?.sessionId === sessionId ? counters.loopId : null;
 }
 
-/** Returns whether a runner or a router drives the client of this hook, and decides in its place whether the loop goes on. */
+/** Returns whether a runner or a router drives the client of this hook and decides in its place. */
 export function drivenElsewhere(env: NodeJS.ProcessEnv): boolean {
   return env['RALPH_DRIVER'] === 'runner' || env['RALPH_DRIVER'] === 'router';
 }
@@ -74,7 +74,7 @@ export function runnersOwn(loopId: string, env: NodeJS.ProcessEnv): boolean {
   return env['RALPH_DRIVER'] === 'runner' && env['RALPH_LOOP_ID'] === loopId;
 }
 
-/** Returns whether the guardrails of this loop apply to this hook: in an agent of another loop's runner only that loop's do. */
+/** Returns whether this loop's guardrails apply to this hook: in an agent of another loop's runner, only that loop's do. */
 export function rulesApply(loopId: string, env: NodeJS.ProcessEnv): boolean {
   return !drivenElsewhere(env) || env['RALPH_DRIVER'] === 'router' || runnersOwn(loopId, env);
 }
@@ -97,8 +97,8 @@ function clientIdentity(
 const namesProcess = (host: HookHost | undefined): boolean => host?.settings === undefined;
 
 /**
- * Returns the client to which this hook binds a loop. One that names no process to its hooks is the parent of those that it
- * calls without a shell, unless it is the server of many sessions, whose life says nothing about any of them.
+ * Returns the client to which this hook binds a loop. If the client tells its hooks no process id, it is the parent of
+ * hooks called without a shell, unless that is a server of many sessions, whose life says nothing about any of them.
  */
 export function callingClient({ env, host, input: { event, sessionId } }: DriverContext): ClientIdentity {
   if (namesProcess(host)) return clientIdentity(env, sessionId);
@@ -107,8 +107,8 @@ export function callingClient({ env, host, input: { event, sessionId } }: Driver
 }
 
 /**
- * Returns whether the client that works on this session's loop is another one, and alive: a conversation that is continued
- * beside it has the same session. A state that another program rewrites frees no session, nor does a reused process id.
+ * Returns whether another, living client works on this session's loop: a conversation continued a second time has the same
+ * session. Neither a state rewritten by another program nor a reused process id frees a session.
  */
 export function isHeldByAnother(state: LoopState, client: ClientIdentity, counters: Counters | null): boolean {
   if (state.mode !== 'hook' || state.clientStartedAt === null || state.sessionId !== client.sessionId) return false;
@@ -154,16 +154,16 @@ export function launcherGone(env: NodeJS.ProcessEnv): boolean {
   return launcher !== null && !isAlive(launcher);
 }
 
-/** Returns whether the loop of this session was cancelled while its turn went on. */
+/** Returns whether the loop of this session was cancelled during its turn. */
 export function isCancelled(files: LoopFiles, env: NodeJS.ProcessEnv, sessionId: string): boolean {
-  // Looks for the file first: the exception for a missing one takes longest.
+  // Checks for the file first: the exception for a missing one takes longest.
   if (!existsSync(files.cancellation)) return false;
   const marked = readRecord<LoopState>(files.cancellation);
   if (marked === null) return false;
   return marked.sessionId === sessionId || (marked.sessionId === null && marked.loopId === env['RALPH_LOOP_ID']);
 }
 
-/** Removes the marker at the end of the turn, a message of the user, or a start: what follows is not of the cancelled loop. */
+/** Removes the marker at the end of the turn, a message of the user, or a start: the cancelled loop is over then. */
 export function clearCancellation(files: LoopFiles): void {
   removeIfThere(files.cancellation);
 }

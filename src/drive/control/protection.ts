@@ -23,12 +23,12 @@ export function watchOf(files: LoopFiles, contract: Contract, env: NodeJS.Proces
     own: [...ownFiles(files, contract, env), ...startFiles(env).filter(isOutside)],
     protect: setOf(files, contract, homeFolder(env), contract.guardrails.protectedFiles),
     isOutside,
-    // Settings of the client are compared by what they say.
+    // Settings of the client are compared by content.
     isKept: (path) => !isOutside(path) || CLIENT_SETTINGS.includes(basename(path)),
   };
 }
 
-/** Returns the git folder of a project, of the main checkout for a worktree. */
+/** Returns the git folder of a project; for a worktree, that of the main checkout. */
 function gitFolder(projectDir: string): string {
   const ofWorktree = readRegularFile(join(projectDir, '.git'), 4096) ?? '';
   const [, link] = /^gitdir: (.+)\/worktrees\/[^/\n]+$/m.exec(ofWorktree) ?? [];
@@ -47,7 +47,7 @@ function setOf(files: LoopFiles, contract: Contract, home: string, patterns: rea
   return {
     roots: found.roots,
     covers: (path) => found.covers(path) && !isKept(path),
-    // Files that the loop writes change with every turn, and would make every look a full examination.
+    // Every turn changes the files that the loop writes, so each look would be a full examination.
     skips: (folder, names) => isKept(`${folder}/`) || found.skips(folder, names),
   };
 }
@@ -83,11 +83,11 @@ function rootOf(pattern: string, projectDir: string, home: string): string {
   const wild = segments.findIndex((segment) => WILD.test(segment));
   const root = join(named.startsWith('/') ? '/' : projectDir, ...(wild === -1 ? segments : segments.slice(0, wild)));
   const path = root.length > 1 ? root.replace(/\/+$/, '') : root;
-  // The whole home or disk is not searched; there only the guard protects.
+  // The whole home or disk is not searched: only the guard protects files there.
   return path === home || `${projectDir}/`.startsWith(path === '/' ? path : `${path}/`) ? projectDir : path;
 }
 
-/** Folders that package managers and compilers fill; certificates and test keys are common among their files. */
+/** Folders that package managers and compilers fill; many of their files are certificates and test keys. */
 const BY_TOOLS = new Set([
   ...MADE_BY_TOOLS,
   ...'.venv venv .tox .nox .eggs vendor target deps Pods bower_components .gradle .bundle .yarn .terraform'.split(' '),
@@ -129,7 +129,7 @@ function ownFiles(files: LoopFiles, { bundleDir, taskPath }: Contract, env: Node
     join(managedDir(), 'managed-settings.json'),
     ...Object.values(configFiles(projectDir, env)),
     ...(directory === null ? [] : [directory.config, directory.reflect]),
-    // Through it, git would use settings, and so programs, of an agent's folder; the client's sandbox leaves it open.
+    // Through it, git would use an agent's settings and run their programs; the client's sandbox leaves it open.
     join(gitFolder(projectDir), 'commondir'),
   ];
   return [
@@ -150,9 +150,9 @@ const DECIDING =
   /^(?:hooks|disableAllHooks|env|permissions|sandbox|apiKeyHelper|aws\w+|gcp\w+|otel\w+|statusLine|enabledPlugins|extraKnownMarketplaces|\w*[mM]cp\w*|allowManagedHooksOnly)$/;
 
 /**
- * Returns a test for whether a changed settings file of the client agrees with the original in everything that is protected.
- * The client and its user write there too: models and themes in the user's file, permissions in the project's file if a
- * person is present.
+ * Returns a test for whether a changed settings file of the client agrees with the original in everything protected. The
+ * client and its user also write there: models and themes in the user's file and, if a person is present, permissions in the
+ * project's file.
  */
 export function sameSettings(
   { projectDir }: LoopFiles,
@@ -204,7 +204,7 @@ export function startFiles(env: NodeJS.ProcessEnv): string[] {
 
 /**
  * Returns a test for files that a loop never writes, moves or deletes: everything outside the project and its repository
- * `gitDir`, and the user's settings of the client, which are in the project where that is the home folder.
+ * `gitDir`, and the user's client settings, which are in the project if that is the home folder.
  */
 function outsideOf({ projectDir }: LoopFiles, gitDir: string, env: NodeJS.ProcessEnv): (path: string) => boolean {
   const real = realPaths();

@@ -49,7 +49,7 @@ export function storeProtected(
   return bounds.unwatched ? PROTECTION_TEXTS.notWatched : PROTECTION_TEXTS.notKept(bounds.unkept);
 }
 
-/** Returns whether a resumed loop keeps its record of unchanged files. A lost one is replaced, which every report says. */
+/** Returns whether a resumed loop keeps its record of unchanged files. Replacing a lost one is named in every report. */
 function hasBaseline(files: LoopFiles, former: EvidenceOf, unchanged: readonly string[]): boolean {
   return isWhole(files, former, 'unchanged') && readUnchanged(files, former, unchanged) !== null;
 }

@@ -8,9 +8,9 @@ import { fileSet } from './protection.ts';
 type Named = Pick<Contract, 'projectDir' | 'guardrails' | 'unchanged' | 'sandbox'>;
 
 /**
- * Returns a warning that names the globs and folders of a contract that no file matches now; null if there are none. A
- * misspelt one is a protection that is not there. A name for files anywhere, such as `.env*`, and files in the home are mostly
- * named in case there are some.
+ * Returns a warning that names the globs and folders of a contract that match no file now; null if there are none. A misspelt
+ * one protects nothing. Names for files anywhere, such as `.env*`, and files in the home are left out: they are mostly
+ * precautions.
  */
 export function unmatchedWarning(contract: Named, env: NodeJS.ProcessEnv): string | null {
   const { projectDir, guardrails, unchanged = [], sandbox } = contract;
@@ -28,10 +28,10 @@ export function unmatchedWarning(contract: Named, env: NodeJS.ProcessEnv): strin
   return named.length === 0 ? null : PROTECTION_TEXTS.unmatched(named);
 }
 
-/** Comparisons of a path with a glob, which take a second: a start waits for them, and the lock of its state. */
+/** Most comparisons of a path with a glob, about a second's worth: a start waits for them, its state locked. */
 const MOST_LOOKS = 150_000;
 
-/** Returns those of the globs that no file matches, with one walk through the folders that they name. */
+/** Returns the globs that match no file, after one walk through the folders that they name. */
 function withoutFiles(globs: readonly string[], projectDir: string, env: NodeJS.ProcessEnv): ReadonlySet<string> {
   const patterns = globs.filter((glob) => !glob.startsWith('policy:'));
   if (patterns.length === 0) return new Set();
@@ -48,7 +48,7 @@ function withoutFiles(globs: readonly string[], projectDir: string, env: NodeJS.
     if (looks >= 0) for (const [pattern, set] of left) if (set.covers(path)) left.delete(pattern);
     return false;
   };
-  // What was not looked at may match, so nothing is said of a project that is too large.
+  // Files not examined may match, so nothing is said about a project that is too large.
   const isSkipped: typeof skips = (folder, names) => left.size === 0 || looks < 0 || skips(folder, names);
   const { cut } = listFiles({ roots, covers, skips: isSkipped }, undefined, MOST_ENTRIES);
   return cut || looks < 0 ? new Set() : new Set(left.keys());

@@ -41,14 +41,14 @@ export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatche
     lost ??= observed.lost;
     const ended = countTurn({ ...turn, loaded: { ...standing, restored } }, report, { ...facts, ...observed });
     const { state } = ended.turn.loaded;
-    // If a runner is killed before it has written its journals, the next one delivers them.
+    // If a runner is killed before it has written its journals, the next runner delivers them.
     if (state.mode === 'runner') enqueue(files, now(), ended.effects);
     return { next: state, result: ended };
   });
   if (lost !== null) return afterLoss(result, lost);
   const { loopId, iteration, mode } = loaded.state;
   const isCounted = result.effects.some(({ type }) => type === 'record-iteration');
-  // A runner has followed its agent itself.
+  // A runner followed its agent itself.
   if (isCounted && mode !== 'runner' && report.text !== '') {
     const event = { type: 'agent.text', at: now(), loopId, iteration, text: report.text };
     recordEvent(files, now(), event);
@@ -63,7 +63,7 @@ function afterLoss({ turn, effects }: Dispatched, lost: Message): Dispatched {
   return { turn: paused.turn, effects: [...effects.filter((effect) => !isStep(effect)), ...paused.effects] };
 }
 
-/** Dispatches what the user must know first, then the end of the turn. Called under the lock. */
+/** Dispatches what the user must know first, then the end of the turn. The caller holds the lock. */
 function countTurn(
   turn: Turn,
   report: TurnReport,

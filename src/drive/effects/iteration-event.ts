@@ -17,21 +17,21 @@ export interface TurnReport {
   readonly text: string;
   readonly origin: 'loop' | 'user';
   readonly promptId: string | null;
-  /** Session whose cost its status line has stored. */
+  /** Session whose cost is stored by its status line. */
   readonly sessionId: string;
-  /** Facts of a driver that followed the agent itself, used instead of the client's files. */
+  /** Facts from a driver that followed the agent itself, used instead of the client's files. */
   readonly run?: Pick<IterationEnded, 'usage' | 'costUsd' | 'error' | 'transcriptMark'> &
     Partial<Pick<IterationEnded, 'timedOut' | 'callsUnknown'>>;
   readonly agent?: AgentRecord;
-  /** Returns whether this very report was already counted. */
+  /** Returns whether exactly this report was already counted. */
   readonly isCounted?: (state: LoopState) => boolean;
-  /** Loads the loop under the lock. Default: this loop, whatever was written into its state. */
+  /** Loads the loop under the lock. Default: this loop, whatever its state file says. */
   readonly load?: (current: ReadState) => Loaded | null;
 }
 
 /** Size limit of a final message, which usually has a few kilobytes; signals are at its end. */
 const MESSAGE_LIMIT = 1_000_000;
-/** First client that is known to report a failed call; in an earlier one a failure would look like a denial. */
+/** First client known to report a failed call; with an earlier one, a failure would look like a denial. */
 const REPORTS_FAILURES = '2.1.330';
 
 /** Assembles the event, and the positions up to which journals and transcript were read for it. */
@@ -70,8 +70,8 @@ export function iterationEnded(
 }
 
 /**
- * Returns the same mark for a Stop that is delivered twice (a hook registered in two places), and a different one for every
- * other Stop. The client starts both hooks at once and goes on when both have answered, so a hook that was started before the
+ * Returns the same mark for a Stop that is delivered twice (by a hook registered in two places), and a different one for
+ * every other Stop. The client starts both hooks at once and continues when both have answered, so a hook started before the
  * last decision belongs to the decided Stop, unless the clock was set back since. The transcript is written too late to tell.
  */
 function deliveryMark({ lastTurn, lastDecision }: LoopState): string {

@@ -22,7 +22,7 @@ export async function makePrompt(
   await examineAroundCommands(turn, 'checks', listener);
   if (made === 'aborted')
     return handleAbort(dispatch(turn, { type: 'prompt-made', at: now(), outcome: 'given-up' }).turn);
-  // Reading the prompt file of a session took no time, so nothing can have happened in between.
+  // Reading a session's prompt file took no time, so nothing can have happened in between.
   if (made !== 'superseded' && made.isTaskFile && !turn.freshContext) return { turn, prompt: made };
   const ready = dispatch(turn, { type: 'prompt-made', at: now(), outcome: 'ready' });
   if (ready.effects.some(isStep)) return ready;
@@ -33,7 +33,7 @@ export async function makePrompt(
 
 /**
  * Examines the protected files before the task's own commands (`idle`), when a change is the user's, and after them: they may
- * run what the agent has written, so their changes are reverted. An agent without hooks needs the first look too.
+ * run code that the agent has written, so their changes are reverted. An agent without hooks needs the first examination too.
  */
 async function examineAroundCommands(turn: Turn, when: 'idle' | 'checks', { notify }: Listener): Promise<void> {
   const { loaded } = turn;

@@ -16,7 +16,7 @@ import { tddFacts } from '../tdd/scenario-list.ts';
 import type { Loaded, Turn } from '../turn/turn.ts';
 import type { IterationEnded } from './iteration-event.ts';
 
-/** What is found in the project at the end of a turn. */
+/** Facts found in the project at the end of a turn. */
 export interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {
   readonly measured: Measured | null;
   /** Protected files that differed at the end of the turn. */
@@ -27,8 +27,8 @@ export interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {
 }
 
 /**
- * Reads the task and remembers what it shows as open. `lost` says which evidence is lost. Called under the lock; `isLive` if
- * the contract has been read there for this very state.
+ * Reads the task and remembers its open entries. `lost` says which evidence is lost. The caller holds the lock; `isLive`:
+ * the contract was read under it for this very state.
  */
 export function observe(
   files: LoopFiles,
@@ -50,7 +50,7 @@ export function observe(
   }
 }
 
-/** Restores changed protected files that no look after a call has seen. `lost` says which evidence is lost. */
+/** Restores changed protected files that no look after a call has caught. `lost` says which evidence is lost. */
 export async function restoreAtEnd(
   turn: Turn,
 ): Promise<{ readonly found: ProtectionReport | null; readonly lost: Message | null }> {
@@ -89,7 +89,7 @@ export function hasChecks(contract: Contract | undefined): boolean {
   return contract.validation.length > 0 || Boolean(contract.task?.commands.some(({ acceptance }) => acceptance));
 }
 
-/** Returns whether checks may refuse what a message claims, in a task whose changes are not measured otherwise. */
+/** Returns whether checks may refuse the claim of a message, in a task whose changes are not measured otherwise. */
 function isClaimUnmeasured(contract: Contract, text: string): boolean {
   const { completion, breaker, pace } = contract.policy;
   const wanted = completionText(completion);

@@ -94,18 +94,18 @@ async function verify(turn: Turn): Promise<Dispatched> {
     const { result: found, changed } = await verifyApart(turn, kind, ended);
     return { ...found, ...factsOfStart(turn, found.results, changed) };
   });
-  // The checks ran code that the agent has written.
+  // The checks ran code written by the agent.
   const after = await restoreNow(turn, 'checks');
   const said = [...before.effects, ...after.effects];
   if (verified === 'aborted') return following(said, handleAbort(turn));
   const at = context.now();
-  // A sleep meanwhile is noted on disk.
+  // A sleep during the checks is noted on disk.
   const now = verified === 'superseded' ? (readLoop(context.files, loaded.state.loopId) ?? loaded.state) : null;
   const budget = now === null ? null : timeReading(now, loaded.policy.budget, at);
   if (budget !== null) return following(said, dispatch(turn, { type: 'budget-reached', at, budget, cut: 'checks' }));
   // Cancelled checks prove nothing if the loop returns to its claim.
   const proved = verified === 'superseded' ? { results: [CANCELLED] } : redactRecord(verified);
-  // The verdict on a plan's task has already been carried out.
+  // The verdict on a plan's task has already taken effect.
   const held = proved.plan === undefined ? [...before.held, ...after.held].slice(0, 1) : [];
   const facts = { ...proved, results: [...proved.results, ...held] };
   if (verified !== 'superseded') recordChecks(turn, facts.results);
@@ -113,12 +113,12 @@ async function verify(turn: Turn): Promise<Dispatched> {
   return following(said, dispatch(noted, { type: 'verified', at, ...facts }));
 }
 
-/** Returns whether something may be accepted: of a plan's task that goes on, only that is recorded, and no check runs. */
+/** Returns whether something may be accepted: a plan's task that continues is only recorded, and no check runs. */
 function isClaimed({ state, stored }: Turn['loaded']): boolean {
   return !stored?.contract.policy.plan || planOf(state).report?.said !== 'partial';
 }
 
-/** Verifies a claim, and says whether the agent had changed the project before; undefined if nothing rests on that. */
+/** Verifies a claim, and says whether the agent had changed the project before; undefined if nothing depends on it. */
 async function verifyApart(turn: Turn, kind: TaskKind, signal: AbortSignal) {
   const { files, env } = turn.context;
   const contract = turn.loaded.stored?.contract;
@@ -132,7 +132,7 @@ function allPassed(results: readonly CheckResult[]): boolean {
   return results.every(({ outcome }) => outcome === 'ok');
 }
 
-/** Gathers what accepted results are compared with; nothing for a loop whose baseline is unknown. */
+/** Gathers what accepted results are compared with; an empty object for a loop whose baseline is unknown. */
 function factsOfStart(
   { loaded }: Turn,
   results: readonly CheckResult[],
@@ -189,7 +189,7 @@ function recordChecks(
   }
 }
 
-/** Returns the first line, which names what failed, and as much of the end, which shows it, as fits. */
+/** Returns the first line, which names what failed, and as much as fits of the end, which shows it. */
 function endOf(detail: string): string {
   const whole = Buffer.from(detail);
   if (whole.length <= MOST_TAIL) return detail;

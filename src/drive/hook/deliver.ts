@@ -47,7 +47,7 @@ export function deliverSteering(context: DriverContext) {
   };
   const due = changeOwnLoop(context, deliver, ours) ?? [];
   if (due.length === 0) return null;
-  // The event is recorded, and a delivery has no other effect: it ends and pauses nothing.
+  // The event is recorded. Delivery has no other effect: it ends and pauses nothing.
   projectionOf(files, now()).status(now());
   const additionalContext = `The user says, to be followed from now on:\n${due.map(({ text }) => text).join('\n')}`;
   return { additionalContext, systemMessage: announcement(due) };

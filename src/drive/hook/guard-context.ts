@@ -32,7 +32,7 @@ import type { OpenTask } from '../records/open-task-file.ts';
 /** Command for the host of a router loop. Its subagents share its session, so a report from them would count. */
 const HOSTS = 'router';
 
-/** Commands for agents; all others are reserved to the user. */
+/** Commands that agents may call; all others are reserved to the user. */
 const AGENT_COMMANDS = [
   ...[HOSTS, 'tdd', 'status', 'explain', 'check', 'plan', 'logs', 'signs', 'list', 'draft', 'scaffold'],
   ...['help', '--help', '-h', '--version'],
@@ -40,7 +40,7 @@ const AGENT_COMMANDS = [
 
 const PROGRAMS = ['main.cjs', 'ralph-main.cjs'];
 
-/** Locations in a project of its loops and of the settings that decide about them, relative to it. */
+/** Places in a project, relative to it, of its loops and of the settings that decide about them. */
 const RUNTIME = '.claude/context/runtime';
 const SETTINGS = ['.claude/settings.json', '.claude/settings.local.json', PROJECT_CONFIG, RUN_CONFIG];
 
@@ -56,15 +56,15 @@ const SHARED_VARIABLES = [
   ...HOOK_HOSTS.flatMap(({ settings }) => settings?.variable ?? []),
 ];
 
-/** Files that every prompt asks the agent to maintain. No commit of a task contains them, and they never count as its changes. */
+/** Files that every prompt asks the agent to maintain. They are in no commit of a task and never count as its changes. */
 const MEMORY = [LEARNINGS, DECISIONS, GUARDRAILS];
 
-/** Joins names below a folder without normalising, which node's join does letter by letter. */
+/** Joins names below a folder without normalising: node's join normalises character by character. */
 const join = (...parts: readonly string[]): string => parts.join(sep);
 
 /**
- * Returns the rules for a tool call: the loop's own files and the user's guardrails. `openTask` is that of a loop with a plan. The
- * settings for all users of the machine are among these files, because they can turn every hook off.
+ * Returns the rules for a tool call: the loop's own files and the user's guardrails. `openTask`: the open task of a loop with a
+ * plan. The settings for all users of the machine are among these files, because they can turn off every hook.
  */
 export function guardRules(
   { projectDir, runtimeDir }: Pick<LoopFiles, 'projectDir' | 'runtimeDir'>,
@@ -132,7 +132,7 @@ const clientTemporary = (): string => `/tmp/claude-${process.getuid?.() ?? 0}`;
 function scopeOf(task: OpenTask | null, { guardrails }: Contract): TaskScope {
   return {
     task: task?.id ?? 'the task',
-    // The verdict compares the files with git.
+    // Otherwise the verdict compares the files with git.
     entries: task?.scope.length ? [...task.scope, ...(task.strayed ?? []), ...MEMORY] : [],
     free: MADE_BY_TOOLS.filter((name) => name !== '.git'),
     noPushTo: guardedBranches(guardrails),

@@ -11,8 +11,8 @@ import { type DriverContext, driverContext } from '../control/ownership.ts';
 const STDIN_LIMIT = 64 * 1024 * 1024;
 
 /**
- * Runs one hook for the host that its command names; an unknown one gets silence. `failed` handles any failure and may end the
- * process with another exit code.
+ * Runs one hook for the host that its command names; an unknown host gets no answer. `failed` handles any failure and may end
+ * the process with another exit code.
  */
 export async function runHook(
   events: readonly string[],
@@ -49,7 +49,7 @@ function write(host: HookHost, event: string, answer: HookAnswer): void {
   process.exitCode = code;
 }
 
-/** Logs why a hook failed. Returns the log's path, or why there is none, such as without a home folder. */
+/** Logs why a hook failed. Returns the path of the log, or why there is none, such as a missing home folder. */
 function logged(event: string, text: string): string {
   try {
     const files = loopFiles(process.env['CLAUDE_PROJECT_DIR'] || process.cwd(), null, process.env);

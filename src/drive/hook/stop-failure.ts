@@ -6,10 +6,10 @@ import { dispatchOwn, ownLoop } from './own-loop.ts';
 
 /** Maximum age of the error's line in the transcript; an older line belongs to an earlier error. */
 const YOUNG_MS = 10_000;
-/** Timeout for that line. The client writes it while this hook starts (measured: 2 of 3 times too late), a busy one later. */
+/** Timeout for that line. The client writes it while this hook starts (measured: 2 of 3 times too late), or later. */
 const LINE_WAIT_MS = 10_000;
 
-/** Records an API error that ended the turn without a Stop. Under `-p` the launcher finds it (measured). */
+/** Records an API error that ended the turn without a Stop. Under `-p` the launcher records it (measured). */
 export async function stopFailure(context: DriverContext): Promise<{ systemMessage: string } | null> {
   if (ownLoop(context) === null) return null; // nothing to record, so nothing to wait for
   const error = await failure(context);

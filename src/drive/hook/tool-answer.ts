@@ -3,7 +3,7 @@ import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
 
-/** Texts of the hooks around a tool call, which load no others: V8 makes a table of functions one by one. */
+/** Texts of the hooks around a tool call, with no others: V8 makes a table of functions one by one. */
 export const TOOL_TEXTS = {
   onlyReading: (lost: string): string =>
     `${lost} Until the user has looked into it, only reading is allowed. End your turn and report this.`,
@@ -22,7 +22,7 @@ export function denied(rule: string, message: string): HookAnswer {
   return { hookSpecificOutput: denial(`[blocked by guardrail: ${rule}] ${message}`) };
 }
 
-/** Returns the answer that ends the turn, with what the user and the agent are shown. */
+/** Returns the answer that ends the turn, with the texts for the user and the agent. */
 export function turnEnds(stop: string = TOOL_TEXTS.cancelledStop, reason: string = TOOL_TEXTS.cancelled): HookAnswer {
   return { continue: false, stopReason: withPrefix(stop), hookSpecificOutput: denial(reason) };
 }
@@ -36,7 +36,7 @@ const ALLOWED = {
   permissionDecisionReason: 'ralph-loop: the user named this command as a check of the loop.',
 } as const;
 
-/** Steering as the user and the agent are shown it. */
+/** Steering as shown to the user and the agent. */
 type Delivered = { readonly systemMessage: string | null; readonly additionalContext: string | null } | null;
 
 /** Returns the answer to a call that runs or has run; null if there is nothing to say. */

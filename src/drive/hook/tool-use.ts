@@ -19,9 +19,9 @@ import { runHook } from './run-hook.ts';
 import { allowed, denied, TOOL_TEXTS, together, turnEnds } from './tool-answer.ts';
 
 /**
- * Runs the guard, which fails closed. Exit 2 denies the call and passes standard error to the model; an error while the
- * bundle loads exits with 1, which `onFailure: block` denies. Exit 0 with anything but one JSON object would allow the call
- * (measured), so nothing is printed.
+ * Runs the guard, which fails closed. Exit code 2 denies the call and passes standard error to the model; an error while
+ * the bundle loads exits with 1, which `onFailure: block` denies. With exit code 0, anything but one JSON object would
+ * allow the call (measured), so nothing is printed.
  */
 export function runPreToolUse(): Promise<void> {
   return runHook(
@@ -43,15 +43,15 @@ export function runPostToolUse(): Promise<void> {
   );
 }
 
-/** Name of the rule that nothing but reading is allowed while evidence is lost. */
+/** Rule that allows nothing but reading while evidence is lost. */
 const LOST = 'evidence-lost';
 
-/** A tool call, and what its answer rests on, read once. */
+/** A tool call, and the facts on which its answer rests, read once. */
 interface Asked extends CallOfLoop {
   readonly stored: StoredContract | null;
 }
 
-/** Reads, then decides and records a tool call, and delivers steering. Throws if it cannot decide; the call is then denied. */
+/** Reads, decides and records a tool call, and delivers steering. Throws if it cannot decide; the call is then denied. */
 export async function preToolUse(context: DriverContext): Promise<HookAnswer | null> {
   const { sessionId } = context.input;
   if (isCancelled(context.files, context.env, sessionId)) return turnEnds();
@@ -72,7 +72,7 @@ export async function preToolUse(context: DriverContext): Promise<HookAnswer | n
   }
 }
 
-/** Ends a loop whose time has come, or decides the call, observes, and delivers: parts that share nothing but the call. */
+/** Ends a loop that is due, or decides the call, observes it and delivers steering: parts that share only the call. */
 async function answer(context: DriverContext, asked: Asked): Promise<HookAnswer | null> {
   const due = await endIfDue(context, asked);
   if (due !== null) return due;
@@ -83,7 +83,7 @@ async function answer(context: DriverContext, asked: Asked): Promise<HookAnswer 
   return allowed('PreToolUse', seen, steer, isCheck(asked));
 }
 
-/** Ends a session's loop that was cancelled or has used its budget; null if it continues. Loads the engine if it may end. */
+/** Ends a session's loop that was cancelled or has used its budget; null if it continues. Loads the engine only then. */
 async function endIfDue(context: DriverContext, { loop, stored }: Asked): Promise<HookAnswer | null> {
   if (typeof loop === 'string' || loop.mode !== 'hook' || stored === null) return null;
   const { contract } = stored;
@@ -94,13 +94,13 @@ async function endIfDue(context: DriverContext, { loop, stored }: Asked): Promis
   return (await import('./deliver.ts')).endIfDue(context, loop, contract, hasFlag);
 }
 
-/** Denies a call whose iteration has used its time, or whose router's loop its time or tokens; null while some are left. */
+/** Denies a call whose iteration has used its time, or router's loop its time or tokens; null while some are left. */
 async function lateness({ loop, stored, call }: Asked, { env, input, now }: DriverContext): Promise<Denial | null> {
   if (typeof loop === 'string' || stored === null) return null;
   const { pace, budget } = stored.contract.policy;
   // The turn ends if its calls are denied, and Stop or the router's host decides.
   if (outOfTime(loop, pace.iterationTimeoutMs, now())) return deny('timeout', TOOL_TEXTS.timeIsUp);
-  // A runner ends its agent, and a session's turn is ended before this: only the call of a router's subagent gets here.
+  // A runner ends its agent, and a session's turn has ended before: only a call of a router's subagent gets here.
   if (loop.mode !== 'router' || (budget.maxTimeMs ?? budget.maxTokens) === null) return null;
   const { reachedBySubagent } = await import('../control/end-over-budget.ts');
   const as = { agentId: call.agentId, env: { ...env, CLAUDE_CODE_SESSION_ID: input.sessionId } };
@@ -108,9 +108,9 @@ async function lateness({ loop, stored, call }: Asked, { env, input, now }: Driv
   return reached === null ? null : deny('budget', TOOL_TEXTS.budgetIsUp(reached));
 }
 
-/** Decides a call by the rules, which are read before: it opens no file of the loop. Throws if it cannot decide. */
+/** Decides a call by rules that were read before: opens no file of the loop. Throws if it cannot decide. */
 async function decide({ files, env, host, input }: DriverContext, { call, loop, stored }: Asked): Promise<Verdict> {
-  // A reader can only be denied by private files. Guardrails that cannot be read are no free reading.
+  // Only private files can deny a reader. Unreadable guardrails allow no reading.
   const isFree = READERS.includes(call.name) && stored?.contract.guardrails?.privateFiles?.length === 0;
   if (isFree) return { decision: 'allow', recorded: [] };
   if (!call.isReadable) return deny('unreadable-input', TOOL_TEXTS.unreadable);
@@ -124,7 +124,7 @@ async function decide({ files, env, host, input }: DriverContext, { call, loop, 
   return evaluateToolCall({ tool: call.name, input: call.input, cwd: input.cwd }, { ...rules, guardrails });
 }
 
-/** Journals a tool call that has run or failed, keeps up the heartbeat, and delivers steering. */
+/** Records a tool call that has run or failed, renews the heartbeat, and delivers steering. */
 export async function postToolUse(context: DriverContext): Promise<HookAnswer | null> {
   const call = toolCall(context.input);
   const writes = mayWrite(call.name);
@@ -133,7 +133,7 @@ export async function postToolUse(context: DriverContext): Promise<HookAnswer | 
   try {
     loop = await guardedLoop(found, context.files, context.env, context.input.sessionId);
   } catch (error) {
-    // The call before it was told which evidence is lost.
+    // The denial before this call already named the lost evidence.
     lossIn(error);
   }
   if (loop === 'none') return null;
@@ -141,7 +141,7 @@ export async function postToolUse(context: DriverContext): Promise<HookAnswer | 
   return typeof loop === 'string' ? null : allowed(context.input.event, seen, await steering(context, loop));
 }
 
-/** Records a denial, from which the breaker counts, and returns it as the answer. */
+/** Records a denial, which the breaker counts, and returns it as the answer. */
 async function refused(
   files: LoopFiles,
   at: string,
@@ -153,7 +153,7 @@ async function refused(
   return denied(rule, reason);
 }
 
-/** Takes steering out of the state. Loads the engine, which the other ways through this hook do not need. */
+/** Takes steering out of the state. Loads the engine, which this hook otherwise does not need. */
 async function steering(context: DriverContext, loop: Guarded) {
   if (typeof loop === 'string' || !loop.steering.some(({ delivery }) => delivery === 'now')) return null;
   return (await import('./deliver.ts')).deliverSteering(context);
@@ -167,7 +167,7 @@ export async function forEachLoopOfSession(
   if (context.env['RALPH_DRIVER'] !== 'router') return decideOne(context);
   let all: HookAnswer | null = null;
   const { runtimeDir, projectDir } = context.files;
-  // A cancelled loop has no state any more, but its agent must still be informed. Throws if the folder cannot be read: a
+  // A cancelled loop has no state any more, but its agent must still be told. Throws if the folder cannot be read: a
   // guard then denies the call.
   for (const name of loopNamesIn(runtimeDir)) {
     const own = await decideOne({ ...context, files: loopFiles(projectDir, name, context.env) });

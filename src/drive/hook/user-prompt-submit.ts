@@ -16,15 +16,15 @@ const CONTINUATION = /^Your claude\.ai usage limit has reset\./;
 
 /** Dispatches a prompt of the session with its author, and shows the user the consequences for the loop. */
 export async function userPromptSubmit(context: DriverContext): Promise<HookAnswer | null> {
-  // The task of a subagent of Codex comes under the id of its parent's session.
+  // A Codex subagent's task arrives under the session id of its parent.
   if (typeof context.input.raw['agent_id'] === 'string') return null;
   const { promptId, prompt, sessionId, transcriptPath } = context.input;
   const by = isNotification(prompt) ? 'notification' : CONTINUATION.test(prompt ?? '') ? 'continuation' : 'user';
   if (by === 'user' && isCancelled(context.files, context.env, sessionId)) clearCancellation(context.files);
   const [found, client] = [ownLoop(context), callingClient(context)];
-  // Another client that has exited since held the loop when this one began to continue its conversation.
+  // When this client continued its conversation, another client, now gone, still held the loop.
   const isOther = found !== null && client.clientPid !== null && !sameClient(found, client);
-  // A client that names no process to its hooks is known here, also in a further conversation of it.
+  // A client that tells its hooks no process id is recognised here, even in another conversation.
   const isJoining = (isOther || (found === null && context.host?.settings !== undefined)) && bind(context);
   const state = isJoining ? ownLoop(context) : found;
   if (state === null) return null;
@@ -33,7 +33,7 @@ export async function userPromptSubmit(context: DriverContext): Promise<HookAnsw
   const overridden = ourWordStands && blockOverridden(transcriptPath, state.lastDecision?.at ?? at);
   const events: EngineEvent[] = [{ type: 'user-prompt', at, promptId, by }];
   if (overridden) events.unshift({ type: 'block-overridden', at });
-  // Work in the background that ends after Esc continues the session, not the loop.
+  // Background work that ends after Esc continues the session, but not the loop.
   const lost = lostTurn(state);
   if (lost !== null) events.unshift(lost);
   const notes = dispatchOwn(context, at, events);

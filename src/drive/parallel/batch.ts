@@ -26,15 +26,15 @@ import { INTEGRATE_TEXTS, PARALLEL_TEXTS } from './messages.ts';
 
 export const NEW_TASK = { title: '', loopId: null, words: [], step: 'waiting', end: null } as const;
 
-/** Fields of an end that are not known at first. */
+/** Fields of an end that are unknown at first. */
 export const NEW_END = { integrated: null, problem: null, durationMs: null, proved: null, commit: null } as const;
 
 export type PlanBatch = Batch & { readonly plan: NonNullable<Batch['plan']> };
 export type Integrate = Batch['integrate'];
 
 /**
- * Reads the run that has not ended; null if there is none. Returns an error, `evidence-lost` or `state-corrupt`, that says why
- * the record cannot be trusted: a new run may replace such a record.
+ * Reads the run that has not ended; null if there is none. Returns an error, `evidence-lost` or `state-corrupt`, if the record
+ * cannot be trusted: a new run may replace such a record.
  */
 export function findBatch(projectDir: string, env: NodeJS.ProcessEnv): Batch | RalphError | null {
   const files = loopFiles(projectDir, null, env);
@@ -98,7 +98,7 @@ export function claimBatch(
   });
 }
 
-/** Moves the record of a run that is over, or that another one replaces, to the archive. Idempotent after a crash. */
+/** Moves the record of a run that is over or replaced by another to the archive. Idempotent after a crash. */
 export function archiveBatch(projectDir: string, env: NodeJS.ProcessEnv, record: Batch): void {
   const files = loopFiles(projectDir, null, env);
   makeRuntimeDir(files);
@@ -124,8 +124,8 @@ function lastDriven({ batch: path }: Pick<LoopFiles, 'batch'>): string {
 }
 
 /**
- * Returns whether a run was left that no process drives, and that is what a user means who names no loop: these live loops are
- * its own, and no loop of the project has ended since, at `endedAt`.
+ * Returns whether a user who names no loop means a run that no process drives: these live loops belong to it, and no loop of
+ * the project has ended since, at `endedAt`.
  */
 export function isRunLeft(
   projectDir: string,
@@ -139,7 +139,7 @@ export function isRunLeft(
   return live.every((each) => run.tasks.some(({ name }) => name === each));
 }
 
-/** Returns the words of the command that works on a task in its worktree: a new loop, a new one in its place, or the same one. */
+/** Returns the words of the command that works on a task in its worktree: a new loop, its replacement, or the same one. */
 export function wordsFor(
   { words, rest, plan }: Batch,
   projectDir: string,
@@ -166,7 +166,7 @@ export function isToIntegrate({ integrate }: Batch, task: BatchTask): task is Co
   return integrate !== 'none' && task.end?.status === 'complete' && task.end.integrated === null;
 }
 
-/** Returns a run that nothing drives, with the reason for each task whose work it did not come to integrate. */
+/** Returns a run that nothing drives, with a reason for each task whose work it could not integrate. */
 export function withLeft(batch: Batch): Batch {
   const tasks = batch.tasks.map((task) =>
     isToIntegrate(batch, task) && task.end.problem === null
@@ -193,7 +193,7 @@ export interface ProjectRun {
   readonly loop: ProjectLoop | null;
 }
 
-/** Returns the files of the loop of a task: in its worktree, or what was kept of it; null if neither has the loop. */
+/** Returns the files of a task's loop: in its worktree, or kept after its removal; null if neither has the loop. */
 export function memberFiles(projectDir: string, { loop }: RunTask, env: NodeJS.ProcessEnv): LoopFiles | null {
   if (loop?.name == null) return null;
   const own = worktreeLoop(projectDir, loop.name, env);
@@ -208,7 +208,7 @@ export function holdsLoop(files: LoopFiles, loopId: string | null, env: NodeJS.P
   return loopId === null ? ids.length > 0 : ids.includes(loopId);
 }
 
-/** Returns the runs of a project, newest first: those that have not ended, and of each plan or list of tasks the last one. */
+/** Returns the runs of a project, newest first: all that have not ended, and the last one of each plan or list of tasks. */
 export function projectRuns(where: Where, loops = describeProject(where.projectDir, where.env)): ProjectRun[] {
   const { projectDir, env, at } = where;
   const found = findBatch(projectDir, env);
@@ -230,7 +230,7 @@ export function projectRuns(where: Where, loops = describeProject(where.projectD
   return [...lost, ...newest.filter(isLast)];
 }
 
-/** Returns what a run works on; a later run on the same takes its place in lists. */
+/** Returns what a run works on; in lists, a later run on the same replaces it. */
 function subjectOf({ plan, tasks }: Run): string {
   return plan ?? tasks.map(({ id }) => id).join('\n');
 }
@@ -274,7 +274,7 @@ export function runOfBatch(batch: Batch, { projectDir, env, at }: Where): Run {
   });
 }
 
-/** Returns the tasks as the plan has them now, which decides for a run that goes on; as recorded for one that is over. */
+/** Returns the tasks as the plan has them now, for a run that continues; as recorded, for one that is over. */
 function plannedNow({ plan, ended }: PlanBatch, projectDir: string): PlanBatch['plan']['tasks'] {
   const text = ended !== null && ended.next === null ? null : readRegularFile(join(projectDir, plan.path));
   return text === null ? plan.tasks : plannedTasks(readPlan(text).tasks);

@@ -17,7 +17,7 @@ interface Gh {
 export function gh({ projectDir, env }: Gh, words: readonly string[], input = ''): string {
   const program = onPath('gh', env);
   if (program === null) throw new RalphError('refused', ISSUE_TEXTS.noGh);
-  // What forces colours would put them into JSON.
+  // Variables that force colours would put colour codes into the JSON.
   const { CLICOLOR_FORCE: _, GH_FORCE_TTY: __, ...plain } = env;
   const own = { ...plain, GH_PROMPT_DISABLED: '1', NO_COLOR: '1' };
   const options = { cwd: projectDir, env: own, input, encoding: 'utf8', maxBuffer: 1 << 26, timeout: 120_000 } as const;
@@ -27,19 +27,19 @@ export function gh({ projectDir, env }: Gh, words: readonly string[], input = ''
   throw new RalphError('refused', ISSUE_TEXTS.failed(words.slice(0, 2).join(' '), complaint));
 }
 
-/** The same for an answer in JSON; null for another one. */
+/** Returns the same as parsed JSON; null if it is not JSON. */
 export const ghJson = (from: Gh, words: readonly string[]): unknown => jsonOrNull(gh(from, words));
 
 const NUMBER = /^\d{1,9}$/;
-/** gh shows a pull request, which has its number among the issues, as one. */
+/** gh shows a pull request as an issue, because their numbers are shared. */
 const PULL_FORM = /^https:\/\/\S+\/pull\/\d{1,9}$/;
 const URL_FORM = /^https:\/\/[\w.-]+\/[\w.-]+\/[\w.-]+\/issues\/\d{1,9}$/;
-/** What users paste: #7, and an address with the place on its page. */
+/** Pattern for what users paste: #7, or an address with a fragment or query. */
 const PASTED = /^(?:#(?=\d+$)|(?=https:))([^?#]*?)\/?(?:[?#]\S*)?$/;
-/** Maximum number of issues of a label that one run takes, and of those that it looks at. */
+/** Maximum number of issues with a label that one run takes and examines. */
 const MOST = 20;
 const MOST_LISTED = 500;
-/** Maximum number of issues of a label that one run leaves out because gh does not give them: more have one cause. */
+/** Maximum number of labelled issues that gh fails to return before the run stops: more failures have one cause. */
 const MOST_REFUSED = 3;
 
 const comment = z.object({
@@ -60,12 +60,12 @@ const issue = z.object({
     .transform((all) => all ?? []),
 });
 
-/** An issue as others wrote it: data, never instructions. */
+/** An issue by others: data, never instructions. */
 type Issue = z.infer<typeof issue>;
 
 /**
- * Reads an issue by its number or URL. Throws `usage` for another word, and `refused` if gh does not give it, or another one than
- * was named, such as the one elsewhere to which it was moved.
+ * Reads an issue by its number or URL. Throws `usage` for any other word, and `refused` if gh returns none or another one, such
+ * as the issue to which it was moved.
  */
 export function readIssue(from: Gh, pasted: string): Issue {
   const word = PASTED.exec(pasted)?.[1] ?? pasted;
@@ -80,7 +80,7 @@ export function readIssue(from: Gh, pasted: string): Issue {
   return data;
 }
 
-/** Returns whether the user's own comment says that a loop completed the issue; words of others say nothing. */
+/** Returns whether the user's own comment says that a loop completed the issue; comments by others do not count. */
 function isCompleted({ comments }: Issue): boolean {
   return comments.some(
     ({ body, viewerDidAuthor }) => viewerDidAuthor === true && body.startsWith(ISSUE_TEXTS.completed),
@@ -91,15 +91,15 @@ interface Labelled {
   readonly taken: readonly Issue[];
   /** Numbers of issues that a loop of this user has completed. */
   readonly completed: readonly number[];
-  /** Numbers of issues that gh does not give, each with the reason. */
+  /** Numbers of issues that gh does not return, each with the reason. */
   readonly refused: readonly (readonly [number: number, why: string])[];
-  /** Number of issues for which there is no place in this run. */
+  /** Number of issues that do not fit into this run. */
   readonly left: number;
-  /** Whether there may be more issues with the label, older than those that gh listed. */
+  /** True if there may be more issues with the label, older than those that gh listed. */
   readonly isCut: boolean;
 }
 
-/** Reads the open issues with a label that no loop has completed, oldest first; gh lists the newest ones. */
+/** Reads the open issues with a label that no loop has completed, oldest first; gh lists the newest. */
 export function issuesWith(from: Gh, label: string): Labelled {
   const words = [
     'issue',
@@ -140,8 +140,8 @@ type Ended = BatchTask & {
 const commented = z.object({ comments: z.array(comment) });
 
 /**
- * Tells the issue how its loop ended, complete or not, exactly once: it looks for an own comment with the loop's mark first, so
- * that a run that was killed after it had written does not write again. Returns what to tell the user.
+ * Tells the issue how its loop ended, complete or not, exactly once: it first looks for an own comment with the loop's mark, so
+ * that a run killed after commenting does not comment again. Returns what to tell the user.
  */
 export function commentIssue(
   from: Gh,
@@ -176,7 +176,7 @@ function textOf(from: Gh, { name, end }: Ended, proved: string): string {
   return [ISSUE_TEXTS.completed, reason, proved, where].filter((part) => part !== '').join('\n\n');
 }
 
-/** Maximum number of characters of an issue in a task file, of its description, and of each of its comments. */
+/** Maximum number of characters of an issue in a task file, in its description and in each comment. */
 const MOST_OF_ISSUE = 12_000;
 const MOST_OF_BODY = 8000;
 const MOST_OF_COMMENT = 2000;

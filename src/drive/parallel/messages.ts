@@ -18,7 +18,7 @@ export const PARALLEL_TEXTS = {
     atOnce === 1
       ? `${counted(tasks, 'task')}, one after another.`
       : `${counted(tasks, 'task')}, at most ${atOnce} at once.`,
-  /** What several tasks share; `limits` is null where each line of limits covers all of them. */
+  /** What several tasks share; `limits` is null if each line of limits covers all of them. */
   together: (atOnce: number, limits: Batch['limits'] | null, tasks = 1): string => {
     const { maxTimeMs = null, maxCostUsd = null } = limits ?? {};
     const most = [
@@ -98,7 +98,7 @@ export const PARALLEL_TEXTS = {
   unknownCost: 'the cost of an agent run is unknown, so max_cost cannot be enforced',
 } as const;
 
-/** Messages about bringing the work of a loop to the branch that the user is on. */
+/** Messages about bringing the work of a loop to the user's branch. */
 export const INTEGRATE_TEXTS = {
   merged: (name: string, branch: string, onto: string): string => `${name}: merged ${branch} into ${onto}.`,
   rebased: (name: string, branch: string, onto: string): string =>

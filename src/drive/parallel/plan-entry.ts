@@ -42,7 +42,7 @@ export function wordsOfTask(
     return wordsFor(batch, projectDir, task, 'begin');
   const { live, lastState: last } = describeLoop(worktreeLoop(projectDir, task.name, env), env);
   const isComplete = last?.status === 'ended' && last.ended.as === 'complete';
-  // One that was killed before its first state has done nothing: it begins again.
+  // A loop killed before its first state has done nothing: it begins again.
   const resumes = live !== null || (last !== null && !isComplete);
   return wordsFor(batch, projectDir, task, resumes ? 'resume' : 'fresh');
 }
@@ -65,7 +65,7 @@ export function endNow(status: 'complete' | 'blocked' | 'stopped'): Omit<LoopEnd
   return { end: { ...none, status, code: exitCode(status) }, loopId: null };
 }
 
-/** Leaves out the report of a loop, which would also name the work that other loops committed meanwhile. */
+/** Leaves out the report of a loop, which would also list the work that other loops committed meanwhile. */
 export function withoutReport(event: RunnerEvent): RunnerEvent {
   if (event.type !== 'run.ended') return event;
   const { report: _, ...ended } = event;
@@ -119,7 +119,7 @@ export function planEnd(
   const left = entries.filter(({ step }) => step !== 'ended');
   const { resume } = PARALLEL_TEXTS;
   if (left.length > 0 || stop === null) {
-    // A loop that was held left by itself, as one that has not begun waits.
+    // A loop that was held left by itself, and so waits like one that has not begun.
     const codes = left.map(({ end }) => (end === null || (isHeld && !pressed && end.code === 130) ? 3 : end.code));
     const code = firstCode(codes) ?? (refused === null ? 3 : 2);
     const status = code === 2 ? 'budget-exhausted' : code === 1 ? 'error' : pressed ? 'stopped' : 'interrupted';

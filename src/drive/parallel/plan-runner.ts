@@ -20,9 +20,9 @@ const PROCESSES_EACH = 4;
 interface ActiveTask {
   readonly id: string;
   readonly process: LoopProcess;
-  /** Its loop has begun before, so that it may find a commit of its own when it is resumed, and tick its box. */
+  /** True if its loop began earlier: when resumed, it may find its own commit and tick its box. */
   readonly mayBeDone: boolean;
-  /** Occupies a slot for agents: from its start until its work waits to be committed. */
+  /** True while it occupies a slot for agents: from its start until its work waits to be committed. */
   holdsSlot: boolean;
   /** Answers a run that waits for its turn, or for a free slot. */
   turn: ((turn: PlanTurn) => void) | null;
@@ -31,14 +31,14 @@ interface ActiveTask {
 
 /**
  * Runs tasks of a plan side by side, each in its own worktree and process, with a limited number of agents. The plan in the
- * project decides what is done. Tasks commit one at a time, in the order of sequential execution. Once a task is blocked or
- * ends in another way, no further task begins, and the active ones are still committed.
+ * project decides what is done. Tasks commit one at a time, in sequential order. Once a task is blocked or ends without
+ * completing, no other task begins, but the active ones are still committed.
  */
 export class PlanRunner extends SideBySideRunner {
   readonly #active = new Map<string, ActiveTask>();
   readonly #plan: PlanSource;
   #record: PlanBatch;
-  /** Commits of the tasks committed in this run, and what they rest on, by loop name. */
+  /** Commits of the tasks committed in this run, and their proofs, by loop name. */
   readonly #commits = new Map<string, Pick<NonNullable<BatchTask['end']>, 'commit' | 'proved'>>();
   /** The plan as last read. */
   #tasks: readonly PlanFileTask[] = [];
@@ -48,7 +48,7 @@ export class PlanRunner extends SideBySideRunner {
   #halted: string | null = null;
   #arranging: Promise<void> = Promise.resolve();
   #failure: unknown = null;
-  /** What the checks rest on changed by no task, so that no other agent starts. */
+  /** Files on which the checks rest changed, but not by a task, so no other agent starts. */
   #isHeld = false;
 
   constructor(options: BatchRun & { readonly batch: PlanBatch }) {
@@ -99,7 +99,7 @@ export class PlanRunner extends SideBySideRunner {
     const { rests } = this.#record.plan;
     const changed = permit.kind === 'go' && rests ? changedSince(projectDir, rests, env) : [];
     if (changed.length === 0) return permit;
-    // Each task fixes a contract of its own, from a branch that a process of an earlier agent may have moved.
+    // Each task fixes its own contract from a branch that a process of an earlier agent may have moved.
     if (!this.closed) notice(PARALLEL_TEXTS.restsChanged(changed, 'No other agent starts. Review them, then resume.'));
     this.closed = true;
     this.#isHeld = true;
@@ -124,7 +124,7 @@ export class PlanRunner extends SideBySideRunner {
     // The task whose turn it is may be writing plan and branch.
     if (this.#inTurn === null || !this.#active.has(this.#inTurn)) {
       const mayBeDone = [...this.#active.values()].flatMap(({ id, mayBeDone }) => (mayBeDone ? [id] : []));
-      // A loop that died in its turn repairs the plan when it is resumed.
+      // A loop that died during its turn repairs the plan when it is resumed.
       if (this.#halted === null) for (const text of this.#plan.hold(mayBeDone)) this.options.notice(text);
       this.#tasks = await this.#plan.withScopes(env);
     }
@@ -228,7 +228,7 @@ export class PlanRunner extends SideBySideRunner {
     this.#active.set(name, active);
     void process.over.then((end) => {
       this.#active.delete(name);
-      // It may have written a tick whose commit is not on the branch; resuming it repairs that.
+      // It may have written a tick without its commit on the branch; resuming it repairs that.
       if (end.died && this.#inTurn === name) this.#halted = PARALLEL_TEXTS.diedInTurn(id);
       this.#endTask(entry, end);
     });

@@ -13,11 +13,11 @@ import { askGit } from '../worktree/repository.ts';
 import type { PlanBatch } from './batch.ts';
 import { readPlanText } from './plan-entry.ts';
 
-/** The plan in the project, which decides what is done. Between two commits it is held as the loops have left it. */
+/** The plan in the project, which decides what is done. Between two commits it is kept as the loops left it. */
 export class PlanSource {
   /** First error of a read; null if there was none. */
   failure: unknown = null;
-  /** Text as last held, with the ticks of the tasks that were done since; null before the first read. */
+  /** Text as last kept, with the ticks of tasks done since; null before the first read. */
   #held: string | null = null;
   readonly #projectDir: string;
   readonly #path: string;
@@ -28,9 +28,9 @@ export class PlanSource {
   }
 
   /**
-   * Puts back tasks that were removed before they were done, and clears boxes that no loop has ticked. Those of `mayBeDone` may
-   * record a commit that a killed process made. Returns messages for the user. Not called while a loop writes the plan in its
-   * turn.
+   * Puts back tasks that were removed before they were done, and clears boxes that no loop has ticked. Ticks of tasks in
+   * `mayBeDone` may record a killed process's commit. Returns messages for the user. Never called while a loop writes the plan
+   * in its turn.
    */
   hold(mayBeDone: readonly string[]): string[] {
     try {
@@ -49,7 +49,7 @@ export class PlanSource {
     }
   }
 
-  /** Takes in the tick of a task that its loop has done. */
+  /** Adopts the tick of a task that its loop has done. */
   done(id: string): void {
     this.#held = this.#held && ticked(this.#held, id);
   }
@@ -68,7 +68,7 @@ export class PlanSource {
     return this.now().find((task) => planKey(task.id) === planKey(id))?.status;
   }
 
-  /** Returns the tasks; the scopes of open ones have folders instead of package names. */
+  /** Returns the tasks; scopes of open ones have folders instead of package names. */
   async withScopes(env: NodeJS.ProcessEnv): Promise<readonly PlanFileTask[]> {
     const resolved: PlanFileTask[] = [];
     for (const task of this.now()) {
@@ -84,7 +84,7 @@ function ticked(text: string, id: string): string {
   return task === undefined ? text : tickTask(text, task);
 }
 
-/** Returns what the checks of a plan rest on and protect, as in this commit. */
+/** Returns the files that a plan's checks rest on and protect, as of this commit. */
 export function restsOf({ terms }: Prepared, commit: string): PlanBatch['plan']['rests'] {
   const files = Object.keys(buildContract({ ...terms, loopId: 'plan' }).contract.scripts).map((key) =>
     key.replace(/#.*$/s, ''),
@@ -93,7 +93,7 @@ export function restsOf({ terms }: Prepared, commit: string): PlanBatch['plan'][
   return { commit, files: [...new Set(files)], patterns: [...guardrails.protectedFiles, ...unchanged] };
 }
 
-/** Returns the files behind a plan's checks that its branch holds in another version than the commit in the plan's record. */
+/** Returns the files behind a plan's checks whose version on its branch differs from that in the recorded commit. */
 export function changedSince(
   projectDir: string,
   { commit, files, patterns }: NonNullable<PlanBatch['plan']['rests']>,

@@ -14,7 +14,7 @@ const MOST_FILES = 50;
 
 /**
  * Returns what proved the work of an ended loop, as Markdown for others: its checks before and after, proof, files and cost,
- * without output. Read from what is kept outside the project; '' if it is not known.
+ * without output. Read from records outside the project; '' if unknown.
  */
 export function provedText(projectDir: string, name: string, env: NodeJS.ProcessEnv): string {
   const files = worktreeLoop(projectDir, name, env);
@@ -47,12 +47,12 @@ export function provedText(projectDir: string, name: string, env: NodeJS.Process
     .join('\n\n');
 }
 
-/** Maximum number of characters of a text in public. */
+/** Maximum number of characters of a published text. */
 const MOST = 2000;
 
 /**
- * Returns a text for the public as a code block, in which an agent's words mention no person, close no issue and are no markup:
- * secrets masked, without the places of this machine, control and direction characters.
+ * Returns a text for the public as a code block, so that an agent's words mention nobody, close no issue and are not markup:
+ * secrets masked, without paths of this machine and without control and direction characters.
  */
 export function quotedForOthers({ projectDir, env }: Pick<Where, 'projectDir' | 'env'>, text: string): string {
   const home = env['HOME'] ?? '';
@@ -61,22 +61,22 @@ export function quotedForOthers({ projectDir, env }: Pick<Where, 'projectDir' | 
   return `\`\`\`\n${excerpt(plain, MOST)}\n\`\`\``;
 }
 
-/** Returns a text that does not end the code in which it is. */
+/** Returns a text that cannot end the code in which it is quoted. */
 function inCode(text: string): string {
   return visible(text).replaceAll('`', "'");
 }
 
-/** Returns a text without control and direction characters other than ends of lines. */
+/** Returns a text without control and direction characters, except line ends. */
 function visible(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\u2028\u2029]/gu, (found) => (found === '\n' ? found : ' '));
 }
 
 /**
- * Returns a cell of a table as code: a command may name packages such as @scope/name, which are names of people there.
- * Backticks cannot hold every text: in a table, no writing of `\|` in them is read as these two characters.
+ * Returns a table cell as code: a command may name packages such as @scope/name, which would mention a person.
+ * Backticks cannot hold every text: in a table, there is no way to write `\|` inside them.
  */
 export function codeCell(text: string): string {
   const plain = visible(redact(text).slice(0, 200)).replace(/\s+/g, ' ').trim();
-  // What could be markup, a name of a person, an issue or an address is written by its number.
+  // Characters that could form markup, a mention, an issue or an address are written as numbers.
   return `<code>${plain.replace(/[!-+:-@[-`{-~]|(?<=www)\./gi, (found) => `&#${found.charCodeAt(0)};`)}</code>`;
 }

@@ -46,7 +46,7 @@ export class BatchRunner extends SideBySideRunner {
     return { batch: { ...this.close(record, ended, haveEnded && !isLeft), tasks }, code };
   }
 
-  /** Returns whether a resume can integrate work that could not be: the user may have removed the obstacle. */
+  /** Returns whether a resume can integrate work that could not be before: the user may have removed the obstacle. */
   #mayIntegrate(task: BatchTask): boolean {
     return !this.#isUnproven(task) && existsSync(worktreePlace(this.options.projectDir, task.name).dir);
   }
@@ -139,7 +139,7 @@ export class BatchRunner extends SideBySideRunner {
     this.#save({ ...found, loopId: loopId ?? found.loopId, step: died ? found.step : left, end });
   }
 
-  /** Returns whether a resume of the run continues a loop that left in this way: the run ended it, by its budget or Ctrl+C. */
+  /** Returns whether a resume of the run continues a loop with this end: the run ended it, by its budget or Ctrl+C. */
   #isResumable(status: string): boolean {
     if (status === 'budget-exhausted') return this.refused !== null;
     if (status === 'stopped' || status === 'cancelled') return this.pressed > 0;
@@ -155,7 +155,7 @@ export class BatchRunner extends SideBySideRunner {
     }
   }
 
-  /** Comments on the issues of tasks that are over: not of one that is resumed, or still to be integrated. */
+  /** Comments on the issues of tasks that are over, except those to be resumed or still to be integrated. */
   #tellIssues(): void {
     const { projectDir, env, notice } = this.options;
     for (const task of this.#tasks) {

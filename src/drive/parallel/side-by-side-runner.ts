@@ -38,7 +38,7 @@ export interface LoopEnd {
   readonly end: NonNullable<BatchTask['end']>;
   /** The process exited before its loop ended; the loop can be resumed. */
   readonly died: boolean;
-  /** null: it ended before it had a loop. */
+  /** Null: it ended before it had a loop. */
   readonly loopId: string | null;
 }
 
@@ -95,7 +95,7 @@ export class LoopProcess {
       this.operate(how === 'stop' ? stopCommand : () => ({ kind: 'cancel' }));
     } catch (error) {
       if (!(error instanceof RalphError)) throw error;
-      // The loop does not exist yet or any more, or its state cannot be written now; its own process then retries.
+      // The loop does not exist yet or no longer, or its state cannot be written now; its own process then retries.
       if (how === 'cancel') this.signal('SIGTERM');
       else if (error.code !== 'no-loop') this.signal('SIGINT');
     }
@@ -124,7 +124,7 @@ export class LoopProcess {
     }
   }
 
-  /** Counts a run when it ends: the loop reports its figures only before the next run. */
+  /** Counts a run when it ends: the loop reports its own figures only before the next run. */
   #add({ usage, costUsd }: RunnerEventOf<'agent.ended'>): void {
     if (usage === null) return;
     const { budget, name } = this.#options;
@@ -154,7 +154,7 @@ export class LoopProcess {
   }
 }
 
-/** Gives a command to the loop in a worktree. Throws RalphError if it is not possible. */
+/** Sends a command to the loop in a worktree. Throws RalphError if that is not possible. */
 function operateLoop(
   { projectDir, env, name }: Pick<LoopProcessOptions, 'projectDir' | 'env' | 'name'>,
   command: (state: LoopState) => OperatorCommand,
@@ -169,7 +169,7 @@ export class SharedBudget {
   readonly #limits: Batch['limits'];
   /** Epoch milliseconds. */
   readonly #startedAt: number;
-  /** Milliseconds since the start that the time limit does not count. */
+  /** Milliseconds since the start that do not count towards the time limit. */
   stoppedMs: number;
 
   /** Adds up the usage of the tasks that have ended. */
@@ -241,7 +241,7 @@ export abstract class SideBySideRunner {
   protected readonly options: BatchRun;
   protected readonly budget: SharedBudget;
   protected pressed = 0;
-  /** No further loop may begin. */
+  /** True once no further loop may begin. */
   protected closed = false;
   protected refused: string | null = null;
 
@@ -255,7 +255,7 @@ export abstract class SideBySideRunner {
     this.#settings = new Map(paths.map((path) => [path, markOfSettings(projectDir, path) ?? NO_FILE]));
     this.budget = new SharedBudget(batch);
     for (const { name, step } of batch.tasks) {
-      // A run that was killed has recorded no figures of the loops at work.
+      // A killed run has recorded no figures of its active loops.
       const state = step === 'started' ? lastLoopIn(worktreeLoop(projectDir, name, env)) : null;
       if (state !== null && state.startedAt >= batch.startedAt) this.budget.note(name, spentOf(state.usage));
     }
@@ -307,7 +307,7 @@ export abstract class SideBySideRunner {
     writeBatch(this.options.projectDir, this.options.env, { ...record, stoppedMs: this.budget.stoppedMs });
   }
 
-  /** Records how the run ended, and returns the record. One that is over goes to the archive. */
+  /** Records how the run ended, and returns the record. If the run is over, it is archived. */
   protected close(record: Batch, ended: Omit<NonNullable<Batch['ended']>, 'at'>, isOver: boolean): Batch {
     const { projectDir, env } = this.options;
     const text = this.refused === null ? ended.text : `${PARALLEL_TEXTS.budgetUsed(this.refused)} ${ended.text}`;
@@ -360,5 +360,5 @@ export abstract class SideBySideRunner {
   protected abstract stopLoops(how: 'stop' | 'cancel'): void;
 }
 
-/** Mark of a task file that was not there: no file has these settings. */
+/** Mark of a task file that did not exist: no file has these settings. */
 const NO_FILE = 'absent';

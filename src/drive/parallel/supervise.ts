@@ -39,7 +39,7 @@ export interface SupervisedRun {
   /** Node's own arguments, the program and the words of the command. */
   readonly words: readonly string[];
   readonly onEvent: (event: RunnerEvent) => void;
-  /** Answers before each agent run, at once or later; the runner waits. A rejection ends the runner as SIGTERM does. */
+  /** Answers before each agent run, at once or later; the runner waits. A rejection ends it as SIGTERM does. */
   readonly onPermit: (spent: Spent) => Promise<Permit>;
   /** Mark of the settings in the task file when the run began; null for a loop whose terms are fixed. */
   readonly settings: string | null;
@@ -141,7 +141,7 @@ function eventOf(line: string): RunnerEvent | null {
 export interface Supervisor {
   readonly askPermit: AskPermit;
   readonly part: PlanPart | null;
-  /** Mark of the settings with which the task has to begin: an agent may write into the task files of the main project. */
+  /** Mark of the settings with which the task has to begin: an agent may write to the task files of the main project. */
   readonly settings: string | null;
   readonly tellFailure: (error: unknown) => void;
 }

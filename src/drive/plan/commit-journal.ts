@@ -16,8 +16,8 @@ import { type CommitIntent, dropIntent, type OpenTask, readIntent } from '../rec
 import { changing, git, gitOptions, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
 
 /**
- * Recovers an interrupted commit: returns the task's id if the commit was made, has the files that passed the checks (its
- * record stays) and has all that its hooks changed, else rolls back. Throws RalphError `refused` if git refuses.
+ * Recovers an interrupted commit. Returns the task's id if the commit was made, has the files that passed the checks (its
+ * record stays) and everything that its hooks changed; otherwise rolls back. Throws RalphError `refused` if git refuses.
  */
 export async function recoverCommit(place: PlanPlace): Promise<string | null> {
   const { files, contract } = place;
@@ -49,7 +49,7 @@ async function isTakenIn(place: PlanPlace, { parent }: CommitIntent): Promise<bo
   return !stands.changed.some((path) => committed.includes(path) && !stands.concealed.includes(path));
 }
 
-/** Returns the files in which HEAD differs from a commit, apart from the loop's own two; null if git does not answer. */
+/** Returns the files in which HEAD differs from a commit, except the loop's own two; null if git does not answer. */
 async function othersSince(place: PlanPlace, commit: string): Promise<string[] | null> {
   const { files, contract } = place;
   const own = ownPaths(files.projectDir, contract.taskPath);
@@ -76,7 +76,7 @@ export async function rollBack(place: PlanPlace, intent: CommitIntent): Promise<
   if (readRegularFile(plan) === intent.after) replaceText(plan, intent.before);
   const progress = join(files.projectDir, progressOf(place));
   cutEntry(progress, intent);
-  // Unstages. git rejects paths that it does not know, which need no unstaging.
+  // Unstages. git rejects unknown paths, which need no unstaging.
   for (const path of ownPaths(files.projectDir, contract.taskPath))
     await changeByGit({ ...changing(place), words: ['reset', '--quiet', '--', path] });
 }
@@ -121,7 +121,7 @@ export function intentOf(place: PlanPlace, task: OpenTask, work: FoundWork): Com
   const progressBytes = statSync(join(files.projectDir, progressOf(place)), { throwIfNoEntry: false })?.size ?? null;
   const form = contract.commitMessage ?? PLAIN_FORM;
   const subject = oneLine(commitSubject(form, task, planName(contract.taskPath)));
-  // Linters of commit messages accept lines of this length.
+  // The longest line that linters of commit messages accept.
   const line = new RegExp(`(.{1,${BODY_LIMIT}})(?: |$)`, 'g');
   const proof = `Proof: ${proofLine(work.evidence, results)}.`.replace(line, '$1\n').trimEnd();
   const { commitFooters = [] } = contract;

@@ -17,14 +17,14 @@ import { changing, gitOptions, ownPaths, type PlanChecks, type PlanPlace } from 
 export type TaskCommit =
   /** `commit`: null if git does not name it. */
   | { readonly ok: true; readonly notes: readonly string[]; readonly commit: string | null }
-  /** `why`: what git said, or the checks that fail on the commit. */
+  /** `why`: git's error, or the checks that fail on the commit. */
   | { readonly ok: false; readonly why: string | readonly CheckResult[] }
-  /** The commit-msg hook rejects the message, which is none of the agent's. */
+  /** The commit-msg hook rejects the message, which the agent did not write. */
   | { readonly ok: false; readonly why: string; readonly isMessage: true };
 
 /**
- * Commits all changes since the task began, including what commit hooks change in these files. Where the commit has other
- * files than the one that passed the checks, the branch stays behind it until they pass on it as well.
+ * Commits all changes since the task began, including those that commit hooks make in these files. If the commit has
+ * other files than the one that passed the checks, the branch does not move to it until they pass on it as well.
  */
 export async function commitTask(
   place: PlanPlace,
@@ -36,7 +36,7 @@ export async function commitTask(
   const staged = await stageTask(place, task, work.changes);
   if (!staged.ok) return { ok: false, why: staged.said };
   const hooks = await areHooksPinned(directory, gitOptions(place));
-  // One commit for each task, even if nothing changed, so that the history mirrors the plan.
+  // Every task gets one commit, even without a change, so that the history mirrors the plan.
   const committed = await changeByGit({
     ...changing(place),
     words: ['commit', '--quiet', '--allow-empty', '--cleanup=whitespace', '-F', '-'],
@@ -87,7 +87,7 @@ async function proveAgain(place: PlanPlace, intent: CommitIntent, checks: PlanCh
 type Staged = { readonly ok: true; readonly paths: readonly string[] } | { readonly ok: false; readonly said: string };
 
 /**
- * Stages all changes since the task began, and nothing else. `changes` are the files in which its work was found: those that
+ * Stages all changes since the task began, and nothing else. `changes` are the files in which its work was found; those that
  * git was made to ignore are staged as well. `ownToo` includes plan and progress file.
  */
 export async function stageTask(
@@ -98,13 +98,13 @@ export async function stageTask(
 ): Promise<Staged> {
   const { files, contract } = place;
   const directory = files.projectDir;
-  // Resets the index first: git adds no path whose deletion is staged, and a merge begun by the agent is dropped.
+  // Resets the index first: git does not add paths whose deletion is staged. This drops an agent's merge.
   const reset = await changeByGit({ ...changing(place), words: ['reset', '--quiet'] });
   if (!reset.ok) return reset;
   const stands = await readRepository(directory, gitOptions(place));
   if (typeof stands === 'string') return { ok: false, said: stands };
   const own = ownPaths(directory, contract.taskPath);
-  // What came outside the scope since its work was examined is the user's, or that of a process left running.
+  // Files that appeared outside the scope after the examination belong to the user, or to a process left running.
   const isExamined = (path: string): boolean => changes.includes(path) || isInScope(path, task.scope);
   const isOurs = (path: string): boolean =>
     own.includes(path) ? ownToo : isExamined(path) && isOfTask(directory, task, path);
@@ -123,8 +123,8 @@ export async function stageTask(
 }
 
 /**
- * Returns a description of what a commit should not contain; null if it is exactly the verified work. `stands` is how the
- * repository stands after it; null if not all that its hooks changed is in it.
+ * Returns a description of what a commit should not contain; null if it is exactly the verified work. `stands`: state of
+ * the repository after the commit; null if it lacks something that its hooks changed.
  */
 async function problemOfCommit(
   place: PlanPlace,
@@ -136,7 +136,7 @@ async function problemOfCommit(
   if (held === null) return PLAN_TEXTS.unknownCommit;
   const strange = held.filter((path) => !paths.includes(path) && !isInScope(path, task.scope));
   if (strange.length > 0) return PLAN_TEXTS.addedByHook(strange, task.id);
-  // Line ends, filters and hooks may leave nothing of what the work tree shows as changed.
+  // Line ends, filters and hooks may remove every change that the work tree shows.
   const changes = work.evidence.changes.filter((path) => held.includes(path));
   if (!hasEvidence({ ...work.evidence, changes }, work.results)) return PLAN_TEXTS.emptyCommit(task.id);
   if (stands === null || typeof stands === 'string') return stands;
@@ -144,7 +144,7 @@ async function problemOfCommit(
   return differs.length === 0 ? null : PLAN_TEXTS.differs(differs, task.id);
 }
 
-/** Amends the commit with changes that its hooks (formatters, for example) left in the tree. Returns how the repository stands then. */
+/** Amends the commit with what its hooks (such as formatters) left in the tree. Returns the repository after that. */
 async function takeInWhatHooksChanged(
   place: PlanPlace,
   paths: readonly string[],
@@ -172,7 +172,7 @@ async function add(place: PlanPlace, words: readonly string[], paths: readonly s
     });
   const added = await stage();
   if (added.ok) return added;
-  // Outside a sparse checkout git adds no file without --sparse, which older versions do not know.
+  // Outside a sparse checkout, git adds no file without --sparse, which older versions do not know.
   const asked = ['config', '--type=bool', '--get', 'core.sparseCheckout'];
   const sparse = await runGit(place.files.projectDir, asked, gitOptions(place));
   return sparse.kind === 'answer' && sparse.text.trim() === 'true' ? stage('--sparse') : added;

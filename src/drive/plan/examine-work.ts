@@ -23,17 +23,17 @@ interface LookedAt {
   readonly results: readonly CheckResult[];
   /** Changed files, relative to the project, without plan and progress file. */
   readonly changes: readonly string[];
-  /** Those inside the scope, without links out of the repository: their content is not in the commit. */
+  /** Those inside the scope, without links that lead out of the repository: their targets are not in the commit. */
   readonly within: readonly string[];
   readonly notes: readonly string[];
-  /** The task, which begins after commits of the user. */
+  /** The task, beginning after any commits of the user. */
   readonly task: OpenTask;
 }
 
 /**
  * Examines everything except the validation commands: restores plan and progress file, folds the agent's own commits, keeps
  * those of the user before them, and checks every changed file against the scope. Writes nothing while another branch is
- * checked out. Rejects with the abort's reason; throws disk errors.
+ * checked out. Rejects with the abort reason; throws disk errors.
  */
 export async function examineWork(place: PlanPlace, opened: OpenTask): Promise<LookedAt> {
   const directory = place.files.projectDir;
@@ -81,11 +81,11 @@ export async function examineWork(place: PlanPlace, opened: OpenTask): Promise<L
   return { task, results, changes, within: within.filter((path) => !leading.includes(path)), notes };
 }
 
-/** Where a task stands once the commits since its beginning are folded, or what prevented it. */
+/** A task after the commits since its beginning are folded, or what prevented that. */
 type Base = Pick<LookedAt, 'task' | 'notes'> &
   ({ readonly stands: Repository; readonly failure?: never } | { readonly failure: CheckResult });
 
-/** Lets the task begin behind the user's commits, if the branch has moved, and folds those of the agent after them. */
+/** If the branch has moved, lets the task begin after the user's commits, and folds the agent's after them. */
 async function foldCommits(place: PlanPlace, opened: OpenTask, before: Repository): Promise<Base> {
   if (before.head === opened.commit) return { task: opened, notes: [], stands: before };
   const directory = place.files.projectDir;
@@ -96,7 +96,7 @@ async function foldCommits(place: PlanPlace, opened: OpenTask, before: Repositor
   let task = opened;
   if (last !== undefined) {
     notes.push(PLAN_TEXTS.keptCommits(textsOf(users), task.id));
-    // The checks before it say nothing of what comes after it.
+    // The checks before the user's commits say nothing about what comes after.
     const { baseline: _, ...rest } = task;
     task = { ...rest, commit: last.id, openedAt: task.openedAt ?? task.commit };
     writeOpenTask(place.files, task);
@@ -110,7 +110,7 @@ async function foldCommits(place: PlanPlace, opened: OpenTask, before: Repositor
   return typeof stands === 'string' ? { task, notes, failure: fail('repository', stands) } : { task, notes, stands };
 }
 
-/** Returns the task's changes and those of them outside its scope: without what the checks wrote, and the user outside the scope. */
+/** Returns the task's changes, without the checks' and the user's outside the scope; and those of them outside the scope. */
 async function changesOfTask(place: PlanPlace, task: OpenTask, stands: Repository) {
   const directory = place.files.projectDir;
   const own = ownPaths(directory, task.planPath);
@@ -128,12 +128,12 @@ async function changesOfTask(place: PlanPlace, task: OpenTask, stands: Repositor
 const textsOf = (commits: readonly Commit[]): string[] => commits.map(({ text }) => text);
 
 /**
- * Returns the commits with which the branch began to move that no call of the agent can have made: git stored them, and moved
- * the branch last, while none ran. A date that a commit names proves nothing.
+ * Returns the first commits by which the branch moved that no call of the agent can have made: git stored them, and moved the
+ * branch last, while no call ran. The date in a commit proves nothing.
  */
 function usersCommits(place: PlanPlace, { gitDir, branch }: Repository, commits: readonly Commit[]): readonly Commit[] {
   if (commits.length === 0) return [];
-  // A worktree has a folder of its own, which names the one of the repository.
+  // A worktree has its own folder, which names that of the repository.
   const shared = resolve(gitDir, readRegularFile(join(gitDir, 'commondir'))?.trim() ?? '');
   const isUsers = byNoCall(place);
   if (!isUsers(join(shared, 'refs', 'heads', branch ?? ''))) return [];
@@ -141,10 +141,10 @@ function usersCommits(place: PlanPlace, { gitDir, branch }: Repository, commits:
   return first === -1 ? commits : commits.slice(0, first);
 }
 
-/** Returns a test for files that were last written while no call of the agent ran; of none where the agent reports no calls. */
+/** Returns a test for files last written while no call of the agent ran; for none if the agent reports no calls. */
 function byNoCall({ files, contract, part }: PlanPlace): (path: string) => boolean {
   const { isLoops, lastWork } = workTimes(files, contract.loopId, contract.agent === undefined);
-  // A journal that names no call may have lost them. Beside other tasks the loop itself writes the files of its worktree.
+  // A journal without calls may have lost them. Beside other tasks, the loop itself writes the files of its worktree.
   if (lastWork === null || part !== undefined) return () => false;
   return (path) => {
     const stat = lstatSync(path, { throwIfNoEntry: false });
@@ -152,7 +152,7 @@ function byNoCall({ files, contract, part }: PlanPlace): (path: string) => boole
   };
 }
 
-/** Returns reports that the checks write: no change of the agent's. What they prove of a commit rests on none of it. */
+/** Returns the reports that checks write: no change by the agent. No proof of a commit rests on them. */
 export function reportsOf({ files, contract, part }: PlanPlace): readonly string[] {
   return contract.verifyIn === undefined ? [] : ((part ?? startRecordOf(files, contract))?.written ?? []);
 }
@@ -236,8 +236,8 @@ function scopeIn(plan: string, id: string): string {
 }
 
 /**
- * Returns which tasks of a plan changed and how, one text each, without the scope of the `current` one: otherwise a plan could
- * complete without being executed.
+ * Returns which tasks of a plan changed and how, one text each, except for the scope of the `current` one; otherwise a plan
+ * could complete without being executed.
  */
 export function changedTasks(before: string, now: string, current = ''): string[] {
   if (now === before) return [];

@@ -20,7 +20,7 @@ import {
 import { commitTask, stageTask, type TaskCommit } from './commit-task.ts';
 import { git, type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
 
-/** How the commit of passed work ended, with the results of its checks and of what kept it from being committed. */
+/** How the commit of passed work ended, with the results of its checks and what prevented the commit. */
 export interface FinishedTask {
   /** `rejected`: by the commit-msg hook, which the agent cannot change. */
   readonly end: 'done' | 'failed' | 'rejected';
@@ -123,12 +123,12 @@ export async function proveWork(
   return { results: commit === null ? await checks.inProject() : await checks.on(commit), commit };
 }
 
-/** Creates the commit that the task would make, without a branch and without hooks; null if the plan lost the task. */
+/** Creates the commit that the task would make, without a branch and hooks; null if the task is gone from the plan. */
 async function candidateOf(place: PlanPlace, task: OpenTask, work: FoundWork): Promise<string | null> {
   const { files, contract } = place;
   const intent = intentOf(place, task, work);
   if (intent === null) return null;
-  // A process that is killed now has written texts that the next one removes.
+  // If a process is killed now, the next one removes the texts that it has written.
   writeIntent(files, intent);
   try {
     writeTexts(place, intent);

@@ -20,14 +20,14 @@ import { changing, git, gitOptions, linkText, progressOf, publishCommit, readMai
 /** `misfit`: the work does not fit later commits on the branch. */
 type IntegratedTask = Omit<FinishedTask, 'end'> & { readonly end: FinishedTask['end'] | 'misfit' };
 
-/** Maximum number of moves of the plan's branch while a task is integrated: only a person moves it then. */
+/** Maximum number of moves of the plan's branch during an integration: only a person moves it then. */
 const MOST_TRIES = 5;
 const MARKERS = /^(?:<{7}|>{7}) /m;
 
 /**
  * Commits the passed work of a task with entry and tick. Beside other tasks, in its turn: rebases the work, verifies it again
  * if the plan's branch has moved since the task began, commits it in the worktree, and moves the branch forward. A commit is
- * not aborted halfway. Throws RalphError `refused` if the main project prevents it; rejects with the abort's reason.
+ * not aborted halfway. Throws RalphError `refused` if the main project prevents it; rejects with the abort reason.
  */
 export async function integrateTask(
   place: PlanPlace,
@@ -91,14 +91,14 @@ export function withMarkers(
   return conflicts.filter((path) => MARKERS.test(readRegularFile(join(files.projectDir, path)) ?? ''));
 }
 
-/** Recovers the work of a killed process. Returns the id of the task if its commit is on the plan's branch. Throws `evidence-lost`. */
+/** Recovers the work of a killed process. Returns the task's id if its commit is on the plan's branch. Throws `evidence-lost`. */
 export async function recoverTask(place: PlanPlace): Promise<string | null> {
   const { part } = place;
   if (part === undefined) return recoverCommit(place);
   const own = { ...place, part };
   const open = readOpenTask(place.files, place.contract);
   if (open?.move !== undefined) {
-    // A killed process began it.
+    // A killed process began the move.
     const { move, ...task } = open;
     await apply(own, task, move);
   }
@@ -125,9 +125,9 @@ async function publishOwn(place: PartPlace): Promise<boolean> {
 const PLAN_BYTES = 32 * 1024 * 1024;
 
 /**
- * Moves the uncommitted work of a task to the tip of the plan's branch: the worktree then has both, with conflict markers
- * where they conflict, and the main project's plan and progress file. `changes` are the files of the work. Not aborted. Throws
- * RalphError `refused`.
+ * Moves the uncommitted work of a task to the tip of the plan's branch. The worktree then has both, with conflict markers
+ * where they conflict, and the main project's plan and progress file. `changes` are the files of the work. Never aborted.
+ * Throws RalphError `refused`.
  */
 export async function moveTask(place: PartPlace, task: OpenTask, main: MainPlan, changes: readonly string[]) {
   const staged = await stageTask(place, task, changes, false);
@@ -148,7 +148,7 @@ async function apply(place: PartPlace, task: OpenTask, move: TaskMove) {
   return { task: adoptPlan(place, { ...task, commit: main.tip, openedAt, conflicts }, main), conflicts };
 }
 
-/** Moves branch and files of the worktree from one tree to another. `dirty` names files that stay as they are. */
+/** Moves branch and files of the worktree from one tree to another. `dirty` files stay as they are. */
 export async function switchTree(
   place: PartPlace,
   { main, work, merged }: Pick<TaskMove, 'main' | 'work' | 'merged'>,
@@ -210,7 +210,7 @@ export function takesOtherText({ part, ...place }: PlanPlace, task: OpenTask): b
   const main = part === undefined ? null : readMain({ ...place, part });
   const plan = main?.plan ?? readRegularFile(join(place.files.projectDir, task.planPath)) ?? '';
   const held = tasksByKey(readPlan(holdPlan(task.plan, plan).text).tasks).get(planKey(task.id));
-  // Both are read by themselves: without the lines around it, an indented item can say something else.
+  // Each is read by itself: without its surroundings, an indented item can mean something else.
   const [[told], [said]] = [readPlan(task.text).tasks, readPlan(held?.text ?? '').tasks];
   if (told === undefined || said === undefined || textOf(told) === textOf(said)) return false;
   if (part !== undefined && main !== null) adoptPlan({ ...place, part }, task, main);

@@ -115,7 +115,7 @@ export const PLAN_TEXTS = {
 
 const wasOf = (ids: readonly string[]): string => (ids.length === 1 ? 'was' : 'were');
 
-/** Returns the message about tasks and boxes that were brought back between two tasks. */
+/** Returns the messages about tasks and boxes that were restored between two tasks. */
 export function heldTexts({ gone, renamed, ticked }: HeldPlan, path: string): string[] {
   return [
     ...(gone.length === 0 ? [] : [PLAN_TEXTS.goneTasks(gone, path)]),

@@ -25,7 +25,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const { files, contract, dispatch, now, part } = place;
   const directory = files.projectDir;
   const committed = await recoverTask(place);
-  // If others run beside it, the plan is that of the main project.
+  // If others run beside it, the main project's plan counts.
   const catchesUp = part !== undefined && planIn(place).blocked === null;
   if (catchesUp) await catchUp({ ...place, part });
   const stands = await readRepository(directory, gitOptions(place));
@@ -33,7 +33,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const begins = blocked === null && resumed !== false;
   const before = readOpenTask(files, contract);
   const isAtWork = before !== null && atWork !== null && planKey(before.id) === planKey(atWork.id);
-  // The agent left the branch or broke the repository and may undo that: the plan found now is ignored.
+  // The agent left the branch or broke the repository, and may undo that: the plan found now is ignored.
   const isAway = typeof stands === 'string' || stands.branch !== before?.branch;
   const away = isAtWork && !begins && isAway ? before : null;
   const stood = away === null ? stands : { head: away.commit, branch: away.branch, changed: [] };
@@ -68,11 +68,11 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
 
 interface Opening {
   readonly plan: PlanFile;
-  /** Tasks as the user started or resumed the loop, if an agent has worked since; otherwise those of the plan. */
+  /** Tasks as of the user's start or resume, if an agent has worked since; otherwise those of the plan. */
   readonly users: PlanFile['tasks'];
   readonly text: string;
   readonly before: OpenTask | null;
-  /** The user has started or resumed the loop. */
+  /** True if the user has just started or resumed the loop. */
   readonly begins: boolean;
   /** Commit from which the engine counts the task. */
   readonly commit: string;
@@ -80,11 +80,11 @@ interface Opening {
   readonly branch: string;
   /** Uncommitted paths. */
   readonly changed: readonly string[];
-  /** The worktree has just been moved to the tip of the plan's branch. */
+  /** True if the worktree has just been moved to the tip of the plan's branch. */
   readonly isAtTip: boolean;
 }
 
-/** Stores a task as the open one; one that is opened again keeps what was recorded at first. */
+/** Stores a task as the open one; a reopened task keeps its first records. */
 async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], opening: Opening): Promise<void> {
   const { files, contract } = place;
   const { plan, users, text, before, begins, commit, head, branch, changed, isAtTip } = opening;
@@ -106,13 +106,13 @@ async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], op
     scope: again !== null && !begins ? again.scope : await resolveScope(directory, scope, gitOptions(place)),
     planPath: contract.taskPath,
     progressPath: progressOf(place),
-    // A process that was killed before it stored the task has told the engine of an earlier tip.
+    // A process killed before it stored the task had told the engine an earlier tip.
     commit: again?.commit ?? (isAtTip && !isSame ? head : commit),
     branch: again?.branch ?? branch,
     dirty: again?.dirty ?? dirty,
     dirtyMarks: again === null ? marksOf(directory, dirty) : (again.dirtyMarks ?? {}),
     ...(baseline !== undefined && { baseline }),
-    // Like a scope: what the agent writes into the plan waits for the user.
+    // Like a scope: the agent's edits of the plan wait for the user.
     noChange: begins ? (place.part?.noChange ?? withoutChangeIn(users)) : (before?.noChange ?? []),
     hidden: again?.hidden ?? (await hiddenFiles(directory, gitOptions(place))),
     left: undone,
@@ -128,9 +128,9 @@ async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], op
 }
 
 /**
- * Returns the plan with which a task is opened, and messages for the user. A start or resume takes it as the user had it then,
- * and names the tasks that are removed or ticked since the loop left it. Later a program has done that, such as one that the
- * agent left running: they are put back.
+ * Returns the plan with which a task is opened, and messages for the user. A start or resume takes the plan as the user left
+ * it, and names tasks removed or ticked since the loop last wrote it. At any other time a program made these changes, such as
+ * one that the agent left running: they are reverted.
  */
 function openingPlan(
   place: PlanPlace,
@@ -150,7 +150,7 @@ function openingPlan(
   const messages = heldTexts(held, path);
   if (!begins) return { text: held.text, messages };
   const since = holdPlan(left ?? held.text, held.text);
-  // The record of a task that was done last is older than its tick.
+  // The record of the task that was done last is older than its tick.
   const ticked = since.ticked.filter((id) => before?.verified === undefined || planKey(id) !== planKey(before.id));
   if (since.gone.length + since.renamed.length + ticked.length === 0) return { text: held.text, messages };
   const text = PLAN_TEXTS.changedSince({ ...since, ticked }, path);
@@ -158,7 +158,7 @@ function openingPlan(
   return { text: held.text, messages: [...messages, text] };
 }
 
-/** Returns the plan as the user started a session on it, with what the loop did; null for a runner, and after a pause. */
+/** Returns the plan with which the user started a session, with the loop's changes; null in a runner or after a pause. */
 function planAtStart(place: PlanPlace): string | null {
   const { head, body } = place.contract;
   const { done: ids, resumed } = planIn(place);
@@ -171,16 +171,16 @@ function planAtStart(place: PlanPlace): string | null {
     .reduce(tickTask, head + body);
 }
 
-/** Returns the plan as the loop left it: after the commit of the last task, or at the last attempt at the one at work. */
+/** Returns the plan as the loop left it: after the last task's commit, or at the last attempt at the current task. */
 function planAsLeft(place: PlanPlace, committed: string | null, before: OpenTask | null): string | null {
   if (committed !== null) return readIntent(place.files, place.contract)?.after ?? null;
   const { current } = planIn(place);
-  // A process that was killed before it opened the task at work left the record of the one before.
+  // A process killed before it opened the current task left the record of the previous one.
   const isLast = before !== null && (current === null || planKey(current.id) === planKey(before.id));
   return isLast ? before.plan : null;
 }
 
-/** What a prompt says of a task. */
+/** The fields of a task that a prompt contains. */
 type PromptedTask = Pick<
   OpenTask,
   'id' | 'title' | 'text' | 'scope' | 'progressPath' | 'progress' | 'noChange' | 'conflicts'
@@ -230,8 +230,8 @@ export function promptFor(
 }
 
 /**
- * Returns the results of the checks at the commit from which a task begins: those of the task that was committed last, or of
- * the loop's start. Undefined if they are unknown, because another process has committed since.
+ * Returns the results of the checks at the commit from which a task begins: those of the last committed task, or of the
+ * loop's start. Undefined if unknown, because another process has committed since.
  */
 function baselineNow(
   { contract }: PlanPlace,
@@ -249,7 +249,7 @@ function isUndone({ id }: OpenTask, tasks: PlanFile['tasks']): boolean {
   return task !== undefined && task.status !== 'done';
 }
 
-/** Returns files left by blocked tasks, which are committed only with these tasks. */
+/** Returns files left by blocked tasks, which are committed only with those tasks. */
 function leftUndone(
   directory: string,
   before: OpenTask | null,
@@ -267,7 +267,7 @@ export function errorsIn({ problems }: PlanFile): string | null {
 
 /**
  * Moves a worktree to the tip of the plan's branch at the start of its session, so that it has everything that the plan marks
- * as done. Work of an earlier session moves along. A worktree whose agent has left its branch is left alone.
+ * as done. Work of an earlier session moves along. If the agent has left the worktree's branch, nothing is moved.
  */
 export async function catchUp(place: PartPlace): Promise<void> {
   const { files, contract, part } = place;

@@ -27,7 +27,7 @@ import type { PlanPart, TurnContext } from '../turn/turn.ts';
 import { branchOf, FAST_FORWARD, type GitRun, userGit } from '../worktree/repository.ts';
 import { PART_TEXTS } from './messages.ts';
 
-/** The checks of a plan. They reject with the abort's reason. */
+/** The checks of a plan. They reject with the abort reason. */
 export interface PlanChecks {
   readonly inProject: () => Promise<readonly CheckResult[]>;
   /** Runs them on a clean copy of a commit. */
@@ -38,7 +38,7 @@ export interface PlanPlace extends TurnContext {
   readonly contract: Contract;
   readonly state: () => LoopState;
   readonly signal: AbortSignal;
-  /** Ids of the tasks done in this session, if the state of this loop does not have them. */
+  /** Ids of the tasks done in this session, if this loop's state does not have them. */
   readonly session?: readonly string[];
   readonly dispatch: (event: EngineEvent) => readonly Effect[];
 }
@@ -53,7 +53,7 @@ export function gitOptions(place: Pick<PlanPlace, 'env' | 'signal' | 'files' | '
   return { env, signal, view: viewOf(files, contract), sandbox: contract.sandbox };
 }
 
-/** Returns the options of every change by git: with the sandbox, programs that the repository names run in it as well. */
+/** Returns the options of every change by git: in the sandbox, which also confines programs that the repository names. */
 export function changing({ env, files, contract }: PlanPlace): Omit<GitChange, 'words'> {
   const { projectDir: directory } = files;
   const { sandbox: terms } = contract;
@@ -68,7 +68,7 @@ const LOCK_MS = 250;
 
 /**
  * Runs git where a task is worked on, and retries for ten seconds while another git holds the index. Returns its output, trimmed.
- * Throws RalphError `refused` with what git says.
+ * Throws RalphError `refused` with git's error.
  */
 export async function git(place: PlanPlace, words: readonly string[], input = ''): Promise<string> {
   for (let tries = 0; ; tries++) {
@@ -83,7 +83,7 @@ export function progressOf({ contract }: Pick<PlanPlace, 'contract'>): string {
   return progressPath(contract.taskPath);
 }
 
-/** Returns all names that git may use for plan and progress file, links resolved, relative to the project, existing or not. */
+/** Returns all names by which git may know plan and progress file, links resolved, relative to the project. */
 export function ownPaths(projectDir: string, planPath: string): string[] {
   const own = [planPath, progressPath(planPath)];
   const root = realPathOf(projectDir);
@@ -105,8 +105,8 @@ export function linkText(path: string): string | null {
 }
 
 /**
- * Returns the text of a plan in which the task of a loop beside others is open: until this loop has committed it, another program
- * has ticked it.
+ * Returns the text of a plan in which a parallel loop's own task is open: before this loop commits it, only another program can
+ * have ticked it.
  */
 export function withOwnOpen({ part, contract }: PlanPlace, text: string): string {
   const only = part === undefined ? undefined : contract.policy.plan?.only;
@@ -187,7 +187,7 @@ function publishNow(place: PartPlace, commit: string, intent: CommitIntent): boo
   const [plan = null, progress = null] = [planPath, ownProgress].map((path) =>
     readRegularFile(join(files.projectDir, path)),
   );
-  // A process that was killed here may have written them.
+  // A process killed here may have written them.
   const before = {
     plan: main.plan === plan ? intent.before : main.plan,
     progress: main.progress === null ? null : withoutEnd(main.progress, intent.entry),

@@ -75,7 +75,7 @@ async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Pro
   return { turn: after(), made: { step, assembled, path: null, isTaskFile: false } };
 }
 
-/** Verifies and records the attempt that just ended. Rejects with the abort's reason before anything is written. */
+/** Verifies and records the attempt that just ended. Rejects with the abort reason before anything is written. */
 async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<TaskKind['verify']> {
   const { files, contract } = place;
   const committed = await recoverTask(place);
@@ -106,7 +106,7 @@ async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<T
   if (plan.report?.said === 'done') {
     const passed = results.length === 0;
     if (mayBeProved(evidence) && passed) proved = await proveWork(place, task, { changes, evidence }, checks);
-    // What fails already is not committed: the checks run for the agent.
+    // Work that already fails is not committed: the checks run for the agent.
     else if (mayBeProved(evidence)) proved = { results: await checks.inProject(), commit: null };
     results.push(...proved.results);
     if (!hasEvidence(evidence, results)) results.push(noEvidence(task, isForUser(plan)));
@@ -114,7 +114,7 @@ async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<T
   const passed = results.every(({ outcome }) => outcome === 'ok');
   const isOther = passed && plan.report?.said === 'done' && takesOtherText(place, task);
   if (isOther) results.push({ name: 'plan', outcome: 'failed', detail: PLAN_TEXTS.otherText(task.id, task.planPath) });
-  // No attempt was made for that text.
+  // No attempt was made at the new text.
   const verdict = isOther ? 'partial' : attemptVerdict(plan, passed);
   // Plan, progress file and branch change in the plan's order.
   const part = verdict === 'done' || verdict === 'blocked' ? place.part : undefined;
@@ -175,7 +175,7 @@ async function finishDone(
 
 function tasksOf(place: PlanPlace): PlanAttempt['tasks'] {
   const { files, contract, part } = place;
-  // Of a commit that was just made, as it was written: a plan that a hook removed or emptied since has no open tasks.
+  // The text as just committed: a hook may have removed or emptied the plan since, which would leave no open tasks.
   const committed = readIntent(files, contract)?.after;
   const now = committed ?? readRegularFile(join(part?.mainDir ?? files.projectDir, contract.taskPath));
   // A missing plan is reported when the next prompt is made.

@@ -19,7 +19,7 @@ import { RalphError } from '../../text/message.ts';
 import { listOf } from '../tdd/scenario-list.ts';
 import { glanceAtSeen } from './seen-record.ts';
 
-/** Returns the project memory for a fresh context, and the scenario of a TDD loop, which advances if complete. */
+/** Returns the project memory, for a fresh context, and the scenario of a TDD loop, which advances if complete. */
 export function extraSections(files: LoopFiles, contract: Contract, at: string, fresh: boolean): string[] {
   const memory = fresh ? memoryText(projectMemory(files.projectDir)) : null;
   const scenario = scenarioSection(files, contract, at);
@@ -27,8 +27,8 @@ export function extraSections(files: LoopFiles, contract: Contract, at: string, 
 }
 
 /**
- * Returns the scenario of a TDD loop; advances to the next one if it is complete. An unreadable list is reported. Throws
- * `evidence-lost`.
+ * Returns the scenario of a TDD loop, after advancing to the next one if it is complete. An unreadable list is reported.
+ * Throws `evidence-lost`.
  */
 export function scenarioSection(files: LoopFiles, contract: Contract, at: string): string | null {
   const { tdd } = contract;

@@ -15,7 +15,7 @@ import { readPromptedTurn } from '../records/prompted-turn.ts';
 
 /**
  * Runs the commands of a task folder under the contract's guardrails; masks secrets. Throws RalphError `evidence-lost`; rejects
- * with the abort's reason.
+ * with the abort reason.
  */
 export async function gatherEvidence(
   files: LoopFiles,
@@ -35,8 +35,8 @@ export async function gatherEvidence(
 }
 
 /**
- * Returns the fingerprint of watched files and command output for an idle agent; null if nothing is watched, or the output
- * that the agent saw (`evidence`) is unknown.
+ * Returns the fingerprint of watched files and command output for an idle agent; null if nothing is watched, or if the
+ * output that the agent saw (`evidence`) is unknown.
  */
 export function idleFingerprint(
   watched: string | null,
@@ -55,7 +55,7 @@ export function measuredFor(measured: Measured, iteration: number): Measured {
   return measured.turn?.iteration === iteration ? measured : UNKNOWN;
 }
 
-/** Compares the project with its snapshot at the start of the iteration; unknown at once after an abort. */
+/** Compares the project with its snapshot at the start of the iteration; unknown immediately after an abort. */
 export async function measureIteration(
   files: LoopFiles,
   contract: Contract,
@@ -74,7 +74,7 @@ export async function measureIteration(
   }
 }
 
-/** Age up to which the output of the start stands for that of the first iteration. */
+/** Age up to which the output from the start counts as that of the first iteration. */
 const FRESH_MS = 10 * 60 * 1000;
 
 interface Stored {
@@ -83,13 +83,13 @@ interface Stored {
   readonly evidence: readonly Evidence[];
 }
 
-/** Stores the output of commands that ran before the start, for the first prompt; without any, removes that of another loop. */
+/** Stores the output of commands that ran before the start, for the first prompt; without any, removes another loop's. */
 export function storeStartEvidence(files: LoopFiles, loopId: string, at: string, evidence: readonly Evidence[]): void {
   if (evidence.length === 0) removeIfThere(files.startEvidence);
   else writeRecord(files.startEvidence, { loopId, at, evidence } satisfies Stored);
 }
 
-/** Takes the output of the start, once; null if there is none, it belongs to another loop, or it is ten minutes old. */
+/** Takes the output of the start, once; null if there is none, or if it is another loop's or ten minutes old. */
 export function takeStartEvidence(files: LoopFiles, loopId: string, at: string): Evidence[] | null {
   const found = readRecord<Stored>(files.startEvidence);
   if (found === null) return null;

@@ -12,7 +12,7 @@ import { readSeen } from './seen-record.ts';
 
 type Loop = Pick<Contract, 'loopId' | 'taskPath' | 'evidence'>;
 
-/** Compares a loop's checklist with the items that it has had; null for another task. */
+/** Compares a loop's checklist with the items it has had; null for another task. */
 export function comparedChecklist(
   files: LoopFiles,
   loop: Loop,
@@ -23,7 +23,7 @@ export function comparedChecklist(
   return compareChecklist(body, bodyLine, (seen ?? readSeen(files, loop)).items);
 }
 
-/** Returns what keeps a checklist from being complete besides open items, for the user and the next prompt. */
+/** Returns what, besides open items, keeps a checklist from being complete, for the user and the next prompt. */
 export function checklistWarnings(path: string, { missing, unread }: ChecklistStand): readonly (Message | string)[] {
   return [
     ...(missing.length > 0 ? [missingItemsText(path, missing)] : []),
@@ -32,8 +32,8 @@ export function checklistWarnings(path: string, { missing, unread }: ChecklistSt
 }
 
 /**
- * Checks that every item that a loop's checklist has had is checked; empty if it is, and for another task. A file that is
- * missing, empty or unreadable has no item.
+ * Checks that every item that a loop's checklist has had is checked; empty if so, and for another task. A missing, empty
+ * or unreadable file has no items.
  */
 export function checkChecklist(files: LoopFiles, loop: Loop): CheckResult[] {
   const task = readTask(files.projectDir, loop.taskPath) ?? { body: '', bodyLine: 1, frontmatter: '' };

@@ -10,10 +10,10 @@ import { isSameMark } from '../../task/progress/marks.ts';
 import { type Changes, changesSinceStart, marksOf, type StartFiles } from '../../task/progress/start-files.ts';
 import { readSeen, rememberWritten } from './seen-record.ts';
 
-/** Record by which a claim is judged: what the project looked like after the baseline. */
+/** Record by which a claim is judged: the state of the project after the baseline. */
 export interface StartRecord {
   readonly files: StartFiles;
-  /** Files that the checks wrote before the start: a change of one is no work. */
+  /** Files that the checks wrote before the start: changing one is not work. */
   readonly written: readonly string[];
 }
 
@@ -27,15 +27,15 @@ export function storeStartRecord(files: LoopFiles, loopId: string, record: Start
   removeIfThere(files.startFiles);
 }
 
-/** Forgets a lost record of a loop that is resumed, which takes the present state as a new start: what changed is unknown. */
+/** Forgets the lost record of a resumed loop, which takes the present state as a new start: what changed is unknown. */
 export function dropLostRecord(files: LoopFiles, contract: EvidenceOf): void {
   if (!isWhole(files, contract, 'startFiles')) storeStartRecord(files, contract.loopId, null);
 }
 
 /**
- * Runs checks or commands of a loop, and returns besides their result whether the agent had changed a file of the project by
- * then; undefined if that is unknown. The files that they change are remembered, unless the loop is over (`isOver`): with that
- * content they never count as the agent's work. Throws RalphError `evidence-lost`; rejects with the abort's reason.
+ * Runs checks or commands of a loop. Returns their result, and whether the agent had changed a file of the project by then;
+ * undefined if unknown. The files that they change are remembered, unless the loop is over (`isOver`): with that content they
+ * never count as the agent's work. Throws RalphError `evidence-lost`; rejects with the abort reason.
  */
 export async function apartFromWork<T>(
   files: LoopFiles,
@@ -58,12 +58,12 @@ export async function apartFromWork<T>(
   return { result, changed: before.files.length > 0 ? 'yes' : unchanged };
 }
 
-/** Returns the files at the start of a loop, and those that its checks wrote before; null if it has no record of it. */
+/** Returns the files at the start of a loop, and those that its checks wrote before it; null without such a record. */
 export function startRecordOf(files: LoopFiles, contract: Contract): StartRecord | null {
   return readEvidenceRecord<StartRecord>(files, contract, 'startFiles') as StartRecord | null;
 }
 
-/** Returns the files that the agent has changed since the start; null if the loop has no record of it. */
+/** Returns the files that the agent has changed since the start; null if the loop has no record of the start. */
 async function workSinceStart(files: LoopFiles, contract: Contract, options: GitOptions): Promise<Changes | null> {
   const record = startRecordOf(files, contract);
   if (record === null) return null;

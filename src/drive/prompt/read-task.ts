@@ -36,7 +36,7 @@ export function readReflection(projectDir: string, taskPath: string): string | n
   return text === null || text.trim() === '' ? null : text;
 }
 
-/** Reads a plain file; null for a link, which could show a foreign file in every prompt. */
+/** Reads a plain file; null for a link, which could put a foreign file into every prompt. */
 function readPlain(path: string): string | null {
   // The folder may be inaccessible: a prompt without it is better than none.
   return ifOutOfReach(() => (pathKind(path) === 'file' ? readRegularFile(path, MAX_BYTES) : null), null);

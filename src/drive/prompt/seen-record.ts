@@ -25,23 +25,23 @@ export function readSeen(files: LoopFiles, contract: Loop): Seen {
   return seen as Seen;
 }
 
-/** Reads the record without a proof, for what a claim decides again: loading node's hash functions costs a Stop about 4 ms. */
+/** Reads the record unproved, for what a claim decides again: loading node's hash functions costs a Stop about 4 ms. */
 export function glanceAtSeen(files: LoopFiles, contract: Loop): Seen {
   return ownRecord(files, contract) ?? readSeen(files, contract);
 }
 
-/** Returns the record as it is on disk; null if it is not one of this loop. */
+/** Returns the record as it is on disk; null if it is not this loop's. */
 function ownRecord(files: LoopFiles, { loopId }: Loop): Seen | null {
   const seen = readRecord<Seen>(files.seen);
   return checkShape(seen, shapes.seen) === null && seen?.loopId === loopId ? (seen as Seen) : null;
 }
 
-/** Replaces the record. Called under the lock of the loop's state. */
+/** Replaces the record. The caller holds the lock of the loop's state. */
 function writeSeen(files: LoopFiles, seen: Seen): void {
   storeEvidence(files, seen.loopId, 'seen', `${JSON.stringify(seen)}\n`);
 }
 
-/** Begins a new record with the project as it is now. `items` are those of a checklist; `written` stays of a former record. */
+/** Begins a new record with the project as it is now. `items`: those of a checklist; `written`: kept from a former record. */
 export function beginSeen(
   files: LoopFiles,
   contract: Contract,
@@ -54,7 +54,7 @@ export function beginSeen(
   writeSeen(files, withOpenEntries(files, contract, seen));
 }
 
-/** Keeps the record of a resumed loop whose manifest is new, as on another machine; begins one if there is none. */
+/** Keeps the record of a resumed loop with a new manifest, as on another machine; begins one if there is none. */
 export function adoptSeen(files: LoopFiles, contract: Contract, items: readonly Item[]): void {
   const seen = ownRecord(files, contract);
   if (seen === null) beginSeen(files, contract, items);
@@ -62,8 +62,8 @@ export function adoptSeen(files: LoopFiles, contract: Contract, items: readonly 
 }
 
 /**
- * Remembers the findings and questions that are open now, and the items of a checklist. Called under the lock of the loop's
- * state. `seen` is proved only where it changes. Throws `evidence-lost`.
+ * Remembers the findings and questions that are open now, and the items of a checklist. The caller holds the lock of the
+ * loop's state. `seen` is proved only if it changes. Throws `evidence-lost`.
  */
 export function rememberOpenEntries(
   files: LoopFiles,
@@ -78,13 +78,13 @@ export function rememberOpenEntries(
   writeSeen(files, now);
 }
 
-/** Remembers files that checks or commands of the loop wrote, with their marks. Called under the lock of the loop's state. */
+/** Remembers files, with marks, that checks or commands of the loop wrote. The caller holds the lock of the state. */
 export function rememberWritten(files: LoopFiles, contract: Contract, marks: Readonly<Record<string, string>>): void {
   const seen = readSeen(files, contract);
   writeSeen(files, { ...seen, written: { ...seen.written, ...marks } });
 }
 
-/** Returns the record with what is owed now. A file that cannot be read settles nothing. */
+/** Returns the record with what is owed now. An unreadable file settles nothing. */
 function withOpenEntries({ projectDir }: LoopFiles, { findingsLog, taskPath }: Contract, seen: Seen): Seen {
   const log = readFindingsLog(projectDir, findingsLog);
   const findings = log.kind === 'text' ? owedFindings(seen.findings, readFindings(log.text).findings).owed : null;
@@ -93,7 +93,7 @@ function withOpenEntries({ projectDir }: LoopFiles, { findingsLog, taskPath }: C
   return { ...seen, findings: [...(findings ?? seen.findings)], questions: [...(questions ?? seen.questions)] };
 }
 
-/** Names what is owed and no longer there: the user's acceptance forgets it. */
+/** Names owed entries that are gone; the user's acceptance forgets them. */
 export function goneEntries(
   files: LoopFiles,
   contract: Contract,

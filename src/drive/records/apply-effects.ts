@@ -107,7 +107,7 @@ function append(path: string, text: string): void {
   appendFileSync(path, text);
 }
 
-/** Returns whether a regular file exists at `path`. Throws if a link, which an agent can create, leads outside. */
+/** Returns whether a regular file exists at `path`. Throws if a link, which an agent can make, leads outside. */
 function ownFile(projectDir: string, path: string): boolean {
   const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   if (!realPath(path).startsWith(realPath(projectDir) + sep))

@@ -45,13 +45,13 @@ export async function exportTelemetry(files: LoopFiles, state: LoopState, env: N
 /** Interval between exports of a loop whose turns end in other processes. */
 const EXPORT_MS = 5_000;
 
-/** Exports at intervals what hooks record; returns a function that stops this and waits for an export in progress. */
+/** Exports at intervals what hooks record. Returns a function that stops this and waits for an export in progress. */
 export function exportMeanwhile(files: LoopFiles, loopId: string, env: NodeJS.ProcessEnv): () => Promise<void> {
   if (!hasEndpoint(env)) return () => Promise.resolve();
   let current: Promise<void> | null = null;
   const timer = setInterval(() => {
     const state = current === null ? readLoop(files, loopId) : null;
-    // The start and the result of a check belong to one export.
+    // Start and result of a check belong in the same export.
     if (state === null || state.status === 'verifying') return;
     current = exportTelemetry(files, state, env).finally(() => {
       current = null;
@@ -67,7 +67,7 @@ function hasEndpoint(env: NodeJS.ProcessEnv): boolean {
   return Boolean(env['OTEL_EXPORTER_OTLP_ENDPOINT'] || env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']);
 }
 
-/** Returns variables that put a client's spans below an iteration's, idle ones counted, or the loop's (null); none without export. */
+/** Returns variables that put a client's spans below those of an iteration (also an idle one) or loop (null); none without export. */
 export async function traceEnvironment(
   loopId: string,
   turn: number | null,
@@ -78,7 +78,7 @@ export async function traceEnvironment(
   return { TRACEPARENT: traceparentFor(loopId, turn, env['TRACEPARENT']) };
 }
 
-/** Returns the cursor; null if nothing of the loop was exported yet. */
+/** Returns the cursor; null if no event of the loop was exported yet. */
 function readCursor(files: LoopFiles, loopId: string): Cursor | null {
   const found = readRecord<Cursor>(files.telemetry);
   return found?.loopId === loopId && Number.isInteger(found.next) ? (found as Cursor) : null;

@@ -15,9 +15,9 @@ import { callsSince } from './client-figures.ts';
 import { commandOutcome } from './prompted-turn.ts';
 import { projectionOf } from './status-projection.ts';
 
-/** Changes of an iteration, by snapshots of the project. */
+/** Changes during an iteration, by snapshots of the project. */
 export interface Measured {
-  /** Facts at the start of the iteration; null if the user wrote the prompt, or they could not be written. */
+  /** Facts at the start of the iteration; null if the user wrote the prompt, or if they could not be written. */
   readonly turn: PromptedTurn | null;
   readonly progress: 'yes' | 'no' | 'unknown';
   /** Changed files, within the limits of the snapshot. */

@@ -55,7 +55,7 @@ export function enqueue(files: LoopFiles, at: string, effects: readonly Effect[]
 
 /** Delivers the entries that a killed runner left, each once, if the state counts the iteration. The caller holds the lease. */
 export function deliverOutbox(files: LoopFiles, at: string): void {
-  // Only a runner writes it, whole, outside the project; an unreadable one is ignored.
+  // Only a runner writes it, outside the project and atomically; an unreadable one is ignored.
   const { record, effects } = readRecord<Pending>(files.outbox) ?? {};
   if (typeof record?.loopId !== 'string' || !Array.isArray(effects)) return;
   const current = readState(files.state);
@@ -111,8 +111,8 @@ export function lastIterations(files: LoopFiles, loopId: string, most: number): 
 }
 
 /**
- * Returns how many iterations of a loop its journal lacks. The state is on disk before a decision takes effect, the journal is
- * not: after a loss of power, or a kill in between, it ends earlier.
+ * Returns how many iterations of a loop its journal lacks. The state is on disk before a decision takes effect, but the
+ * journal is not: after a power failure or a kill in between, it ends earlier.
  */
 export function unrecordedIterations(files: LoopFiles, { loopId, iteration, contractHash }: LoopState): number {
   // The iterations of an adopted loop were counted by another program.

@@ -10,7 +10,7 @@ import { readRecord, removeIfThere, writeAtomically } from '../../state/files/re
 import { type LoopFiles, log, readLoop } from '../../state/loop-files.ts';
 import { redact, redactRecord } from '../../text/redact/redact.ts';
 
-/** Events that are recorded as they are emitted. Others are recorded elsewhere, or only shown. */
+/** Events that are recorded as they are emitted; others are recorded elsewhere or only shown. */
 const RECORDED: ReadonlySet<unknown> = new Set<RunnerEvent['type']>([
   ...(['iteration.started', 'command.started', 'command.ran', 'tool.started', 'tool.ended'] as const),
   ...(['agent.text', 'agent.usage', 'agent.checklist', 'agent.notice', 'agent.interrupting'] as const),
@@ -24,7 +24,7 @@ export function recordLive(files: LoopFiles, { loopId, iteration }: LoopState, t
   let failed = false;
   const hear = openText(files, loopId);
   return (told) => {
-    // A piece of the agent's text is masked with the line that it belongs to.
+    // A piece of the agent's text is masked together with its line.
     const event = told.type === 'agent.text-delta' ? told : redactRecord(told);
     tell(event);
     if (event.type === 'iteration.started') current = event.begins - 1;
@@ -92,10 +92,10 @@ function runnerEvents(files: LoopFiles, loopId: string): News {
   };
 }
 
-/** Returns an event of a runner; null for everything else. */
+/** Returns a runner's event; null for everything else. */
 function toldAs({ v: _, at: __, loopId: ___, ...told }: Entry): RunnerEvent | null {
   const { type } = told;
-  // A runner waits for a rate limit itself, and tells of that wait.
+  // A runner itself waits for a rate limit, and reports that wait.
   const isTold =
     RECORDED.has(type) || (type === 'loop.paused' && told['reason'] !== 'rate-limited') || type === 'agent.ended';
   return isTold ? (told as unknown as RunnerEvent) : null;
@@ -156,7 +156,7 @@ function iterationEnded(entry: Entry): RunnerEvent {
   return { type: 'agent.ended', ...ended, ...unknown };
 }
 
-/** Says that checks run, and whether the agent has claimed completion. */
+/** Says that checks are running, and whether the agent has claimed completion. */
 export function verificationStarted(state: LoopState): RunnerEvent {
   const isUnclaimed = state.status === 'verifying' && state.verifying.unclaimed === true;
   return { type: 'verification.started', ...(isUnclaimed && { unclaimed: true }) };
@@ -185,7 +185,7 @@ function standing(state: LoopState): RunnerEvent[] {
   }
 }
 
-/** Time between two writings, in milliseconds: a view reads as often. */
+/** Milliseconds between two writes; a view reads as often. */
 const WRITE_MS = 300;
 
 interface Written {
@@ -194,9 +194,9 @@ interface Written {
 }
 
 /**
- * Keeps the text that the agent is writing where a view in another process finds it, up to its last whole word and with
- * secrets masked. The event stream has only complete texts, so that it holds each once. The returned function takes an event
- * of the agent after that has been recorded, and throws the system's error.
+ * Keeps the text that the agent is writing for views in other processes, up to its last whole word and with secrets masked.
+ * The event stream has only complete texts, each once. The returned function takes an event of the agent after it has been
+ * recorded, and throws the system's error.
  */
 export function openText(files: LoopFiles, loopId: string): (event: RunnerEvent) => void {
   let text = '';
@@ -219,11 +219,11 @@ export function openText(files: LoopFiles, loopId: string): (event: RunnerEvent)
   };
 }
 
-/** Adds the agent's text as it is written to the events of a runner in another process; each piece comes once. */
+/** Adds the agent's text, as it is being written, to a runner's events in another process; each piece comes once. */
 export function withOpenText(files: LoopFiles, loopId: string, news: News): News {
   let shown = '';
   return (state) => {
-    // Read before the stream, which then has everything that came before this text.
+    // Read before the stream, which then contains everything that preceded this text.
     const { text = '', loopId: of } = readRecord<Written>(files.openText) ?? {};
     let isOver = of !== loopId;
     const events = news(state).flatMap((event): RunnerEvent[] => {
@@ -245,7 +245,7 @@ export function withOpenText(files: LoopFiles, loopId: string, news: News): News
   };
 }
 
-/** Returns what of a text is not shown yet: `shown` may begin with a message that was broken off. */
+/** Returns the part of a text that was not shown yet: `shown` may begin with a message that was broken off. */
 function restOf(text: string, shown: string): string {
   for (let at = 0; at < shown.length; at += 1) {
     if (text.startsWith(shown.slice(at))) return text.slice(shown.length - at);

@@ -16,7 +16,7 @@ interface Notice {
   readonly title: string;
   readonly message: string;
   readonly priority: 'default' | 'high';
-  /** What is at work: a loop, or the plan or title of a run. */
+  /** What the news is about: a loop, or the plan or title of a run. */
   readonly loop: string;
   readonly status: string;
   /** What a completion rests on; absent for other news. */
@@ -25,7 +25,7 @@ interface Notice {
   readonly tasks?: { readonly done: number; readonly total: number };
 }
 
-/** Ends that the user did not request, by the kind that `notify.on` names. */
+/** Ends that the user did not request, with their kind in `notify.on`. */
 const KINDS: Readonly<Record<TerminalStatus, Kind | null>> = {
   complete: 'complete',
   stopped: null,
@@ -49,7 +49,7 @@ export const NOTIFICATION = 'RALPH_NOTIFICATION';
 
 const SEND_TIMEOUT_MS = 15_000;
 
-/** Marks the loops of a run over several tasks: the run itself reports its end, and they only what needs a person. */
+/** Marks the loops of a run over several tasks: the run reports its end, and they only what needs a person. */
 export const RUN_MEMBER = 'RALPH_RUN_MEMBER';
 
 const NEEDS_PERSON: ReadonlySet<Kind> = new Set(['paused', 'blocked', 'error']);
@@ -92,7 +92,7 @@ export function notifyOfRun(
   });
 }
 
-/** Ends of a run that no loop has. */
+/** Ends that a run has, but no loop. */
 const RUN_KINDS: Readonly<Record<string, Kind>> = { incomplete: 'blocked', paused: 'paused' };
 
 function priorityOf(kind: Kind): Notice['priority'] {

@@ -5,7 +5,7 @@ import { forgetEvidence, storeEvidence } from '../../state/evidence/store-eviden
 import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 
-/** The open task: baseline of its attempts, and rules that the guard enforces. */
+/** The open task: the baseline of its attempts, and the rules that the guard enforces. */
 export interface OpenTask {
   readonly loopId: string;
   readonly id: string;
@@ -21,15 +21,15 @@ export interface OpenTask {
   /** Files with uncommitted changes at that time, and the marks of their contents. */
   readonly dirty: readonly string[];
   readonly dirtyMarks?: Readonly<Record<string, string>>;
-  /** Results of the checks at that time; absent if they are unknown. */
+  /** Results of the checks at that time; absent if unknown. */
   readonly baseline?: Baseline;
   /** Results of the checks once the task is done. */
   readonly verified?: Baseline;
-  /** Keys of the tasks that need no change, as the user started or resumed the loop. */
+  /** Keys of the tasks that need no change, as of the user's start or resume. */
   readonly noChange?: readonly string[];
   /** Files hidden from git status at that time; null or absent if unknown. */
   readonly hidden?: readonly string[] | null;
-  /** Files left by tasks that were begun and are not done, by task key. */
+  /** Files left by tasks that were begun but are not done, by task key. */
   readonly left?: Readonly<Record<string, readonly string[]>>;
   /** Plan and progress file as the engine left them; null if absent. */
   readonly plan: string;
@@ -40,15 +40,15 @@ export interface OpenTask {
   readonly openedAt?: string;
   /** Its own entries at the end of the progress file. */
   readonly entries?: string;
-  /** Files outside the scope that the last attempt changed: the agent may write them to restore them. */
+  /** Files outside the scope changed by the last attempt: the agent may write to them to restore them. */
   readonly strayed?: readonly string[];
   /** Files in which the last move left conflict markers. */
   readonly conflicts?: readonly string[];
-  /** Move of its work that has begun; the next process repeats it from its start. */
+  /** Move of its work in progress; the next process repeats it from the beginning. */
   readonly move?: TaskMove;
 }
 
-/** What a move of a task's work to a later commit of the plan's branch needs, so that a killed one can be repeated. */
+/** What a move of a task's work to a later commit of the plan's branch needs, so that a killed move can be repeated. */
 export interface TaskMove {
   /** Commit of the plan's branch, with the plan and the progress file there; null if there is no progress file. */
   readonly main: { readonly tip: string; readonly plan: string; readonly progress: string | null };
@@ -65,9 +65,9 @@ export interface CommitIntent {
   readonly parent: string;
   readonly subject: string;
   readonly message: string;
-  /** Commit on which the checks passed, with the files of this one. null or absent if they passed in the project, or there are none. */
+  /** Commit on which the checks passed, with the same files. null or absent if they passed in the project, or there are none. */
   readonly proved?: string | null;
-  /** The task's commit, once nothing remains to be done for it. */
+  /** The task's commit, once nothing more has to be done for it. */
   readonly made?: string;
   /** Text of the plan before and after the tick. */
   readonly before: string;
@@ -80,7 +80,7 @@ export interface CommitIntent {
 /** Records of a plan's loop, which always has both. */
 type PlanRecord = 'openTask' | 'commitIntent';
 
-/** Content of a record that says nothing: no task is open, or no commit is in progress. A missing file would not say so. */
+/** Content of an empty record: no task is open, or no commit is in progress. A missing file could not say so. */
 const none = (loopId: string) => JSON.stringify({ loopId, id: 'none' });
 
 /** Begins the records of a plan's loop before its contract is written, or keeps those of a resumed one (`former`). */
@@ -94,7 +94,7 @@ export function beginPlanRecords(files: LoopFiles, loopId: string, isPlan: boole
   }
 }
 
-/** Returns what a record of a loop says; null for nothing, and for a lost record. */
+/** Returns the text of a loop's record; null for an empty record and for a lost one. */
 function textNow(files: LoopFiles, of: EvidenceOf, name: PlanRecord): string | null {
   const record = unlessLost(() => recordOf(files, of, name), null);
   return record && JSON.stringify(record);
@@ -111,7 +111,7 @@ export function readOpenTask(files: LoopFiles, contract: EvidenceOf): OpenTask |
   return task;
 }
 
-/** Records a commit that is about to be made, before anything of it is written. */
+/** Records a commit that is about to be made, before any of it is written. */
 export function writeIntent(files: LoopFiles, intent: CommitIntent): void {
   store(files, intent.loopId, 'commitIntent', JSON.stringify(intent));
 }
@@ -130,7 +130,7 @@ function store(files: LoopFiles, loopId: string, name: PlanRecord, text: string)
   if (readRegularFile(EVIDENCE[name](files)) !== text) storeEvidence(files, loopId, name, text);
 }
 
-/** Reads a record; null if it says nothing. */
+/** Reads a record; null if it is empty. */
 function recordOf(files: LoopFiles, contract: EvidenceOf, name: PlanRecord): object | null {
   const record = readEvidenceRecord<OpenTask | CommitIntent>(files, contract, name);
   if (record === null || JSON.stringify(record) === none(contract.loopId)) return null;

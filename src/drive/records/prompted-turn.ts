@@ -27,7 +27,7 @@ export function readPromptedTurn(files: LoopFiles, loopId: string): PromptedTurn
   return checkShape(turn, shapes.promptedTurn) === null && turn?.loopId === loopId ? (turn as PromptedTurn) : null;
 }
 
-/** Writes the prompt to a file that an agent can be pointed to. Returns its path, relative to the project. */
+/** Writes the prompt to a file to which an agent can be pointed. Returns its path, relative to the project. */
 export function keepPrompt(folder: string, whole: string, { taskPath }: Contract): string {
   const run = runFiles(folder);
   makeRunDir(run);

@@ -27,7 +27,7 @@ import { type Counted, isShownAsLost, lostIteration } from './prompted-turn.ts';
 
 /** Read-only projection of a loop into its task folder. Failures are logged and never affect a decision. */
 export interface StatusProjection {
-  /** Begins or resumes a run: removes old flags, and shows an iteration that was lost with a process. */
+  /** Begins or resumes a run: removes old flags, and shows an iteration whose process died first. */
   readonly begin: (event: Effect, counted: Counted) => void;
   readonly events: (effects: readonly Effect[]) => void;
   /** Shows the state on disk, under its lock; for an ended loop the given state, whose lock the caller holds. */
@@ -81,7 +81,7 @@ export function projectionOf(files: LoopFiles, at: string, given?: Contract): St
     status: (now, ended) =>
       tried(() => {
         if (ended !== undefined) return write(ended, now);
-        // Under the lock: otherwise a state read before another process ended the loop could be shown after its end.
+        // Under the lock, so that a state read before another process ended the loop is not shown after its end.
         withState(files, (current) => {
           if (current.kind === 'loop' && current.state.loopId === contract.loopId) write(current.state, now);
           return { next: 'keep', result: undefined };

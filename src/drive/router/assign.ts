@@ -82,7 +82,7 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
   });
 }
 
-/** Writes the prompt, which is also in the answer, to a project file for a host that cannot copy it. */
+/** Writes the prompt, which the answer also contains, to a project file for a host that cannot copy it. */
 function showPrompt(files: LoopFiles, prompt: string, at: string): string | null {
   const path = join(files.runtimeDir, `ralph-prompt${files.name === null ? '' : `.${files.name}`}.md`);
   const shown = orLogged(files, at, 'prompt', () => {
@@ -109,7 +109,7 @@ function agentType({ projectDir, taskPath, tdd, policy }: Contract, env: NodeJS.
   return agentFile(wanted, projectDir, env) === null ? ANY_AGENT : wanted;
 }
 
-/** Returns the file of an agent without our hooks, such as the user's own under that name; null if it has them. */
+/** Returns the file of an agent without our hooks, such as the user's own of that name; null if it has them. */
 function foreignAgent(type: string, { projectDir }: Contract, env: NodeJS.ProcessEnv): string | null {
   const file = agentFile(type, projectDir, env);
   if (file === null) return null;

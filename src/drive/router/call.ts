@@ -25,7 +25,7 @@ const BUSY_WAIT_MS = 20_000;
 /** Poll interval for the exit of the client whose shell made the call. */
 const POLL_MS = 2_000;
 
-/** Answers a call of the host; `told` is its report. null, with the loop unchanged, if this process had to exit. */
+/** Answers a call of the host; `told` is its report. null, with the loop unchanged, if this process has to exit. */
 export async function routerCall(
   files: LoopFiles,
   options: Omit<RouterOptions, 'signal'>,
@@ -81,7 +81,7 @@ async function untilAgreed({ turn, options }: Router): Promise<void> {
   if (end === 'aborted') throw new RouterLeft();
 }
 
-/** Names a report to a loop that has ended or that this host does not hold, unless it only repeats the last one. */
+/** Names a report to a loop that has ended or that this host does not hold, unless it only repeats the last report. */
 function unheard(files: LoopFiles, answer: StopAnswer | WaitAnswer, told: Report | null): RouterAnswer {
   if (told === null) return answer;
   const state = answer.loopId === null ? null : endedState(files, answer.loopId);
@@ -152,7 +152,7 @@ export async function report(router: Router, told: Report): Promise<RouterAnswer
   return answerAfter(router, await endSpawn(router, assigned, told));
 }
 
-/** Returns whether a report without a number may repeat the previous one; only the text tells them apart. */
+/** Returns whether a report without a number may repeat the previous one; only the text distinguishes them. */
 function isDoubtful({ files, notes }: Router, assigned: SpawnRecord, { lastTurn }: LoopState, text: string): boolean {
   if (lastTurn === null || lastTurn.text !== digest(text)) return false;
   const { spawn } = assigned.answer;
@@ -162,7 +162,7 @@ function isDoubtful({ files, notes }: Router, assigned: SpawnRecord, { lastTurn 
   return true;
 }
 
-/** Returns the note about a report that is not counted; none for the last counted one, which the host repeats. */
+/** Returns the note about a report that is not counted; none for the last counted report, repeated by the host. */
 function uncounted(state: LoopState | null, { spawn, text, error }: Report): string[] {
   const last = error === null ? (state?.lastTurn ?? null) : null;
   const isSameSpawn = spawn === null || last?.transcriptMark === spawnMark(spawn);
@@ -198,7 +198,7 @@ async function endSpawn({ files, turn }: Router, assigned: SpawnRecord, told: Re
     run: { error: null, usage, costUsd: null, transcriptMark: spawnMark(assigned.answer.spawn) },
     isCounted: (current) => isReported(assigned, current),
   });
-  // After the state, which has the same information: a crash in between loses nothing.
+  // Written after the state, which has the same information: a crash in between loses nothing.
   updateSpawn(files, assigned, { heard: true, heardOf: told.agent ?? assigned.heardOf });
   return ended;
 }

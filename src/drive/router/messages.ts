@@ -1,7 +1,7 @@
 import { counted } from '../../text/figures.ts';
 import { advise, type Message, offer } from '../../text/message.ts';
 
-/** Instructions for passing a message: a line that ended the here-document would run as a command of the host's shell. */
+/** Instructions for passing a message: text after a line that ended the here-document would run in the host's shell. */
 export const GIVE_TEXT =
   '--file PATH, or on standard input with a here-document whose delimiter is a random word that the message cannot contain.';
 

@@ -95,7 +95,7 @@ function lookAtLoop(
   const effects: Effect[] = [];
   if (hold === 'free' && state.sessionId !== null) {
     const sameKind = !host.client && state.sessionId.startsWith(OUTSIDE);
-    // Before the state: after a crash, the next process finds the spawn with either the old or the new holder.
+    // Written before the state: after a crash, the next process finds the spawn with either the old or the new holder.
     const inHand = sameKind ? assignedSpawn(files, state) : null;
     if (inHand !== null) writeRecord(files.spawn, { ...inHand, epoch: held.epoch });
     const message = sameKind ? ROUTER_TEXTS.wentOn : ROUTER_TEXTS.tookOver;
@@ -108,7 +108,7 @@ function lookAtLoop(
   return { next: next.state, result: { answer: null, effects, loop: { state: next.state, stored } } };
 }
 
-/** Pauses a loop whose contract cannot be believed. */
+/** Pauses a loop whose contract cannot be trusted. */
 function paused(state: LoopState, files: LoopFiles, options: RouterOptions, message: Message): Found {
   const { now, env } = options;
   recordNotice(files, state, { at: now(), kind: 'evidence', text: message.text, key: message.text });

@@ -246,12 +246,12 @@ function wait(
 /** Options that only limit a loop. */
 const LIMITS = ['max_iterations', 'max_tasks'];
 
-/** Returns the options of the command line that the user has to agree to, as `key=value`. */
+/** Returns the command-line options to which the user has to agree, as `key=value`. */
 function settingsToAgreeTo({ flags }: Contract): string[] {
   return Object.entries(flags).flatMap(([key, value]) => (LIMITS.includes(key) ? [] : [`${key}=${String(value)}`]));
 }
 
-/** Returns whether a loop started by an agent would run or set anything that the user has not agreed to. */
+/** Returns whether a loop started by an agent would run or set anything to which the user has not agreed. */
 export function needsConsent(files: LoopFiles, contract: Contract): boolean {
   const { tdd, ...own } = contract;
   const isUnagreedList = tdd !== undefined && peekTdd(files)?.consented !== true;

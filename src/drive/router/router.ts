@@ -24,7 +24,7 @@ export interface RouterOptions {
   readonly options: string;
   /** Epoch milliseconds until which this call may wait; the host waits longer. */
   readonly sitUntil: number;
-  /** Aborted when the call has to end or its client has exited. The loop is left as it is. */
+  /** Aborted when the call has to end or its client has exited. The loop stays as it is. */
   readonly signal: AbortSignal;
   readonly tell: Tell;
 }
@@ -67,7 +67,7 @@ export interface WaitAnswer extends About {
   readonly delayMs: number | null;
   readonly message: string;
   readonly commands?: readonly string[];
-  /** Of a paused loop: what `run` would exit with. */
+  /** For a paused loop: the exit code that `run` would have. */
   readonly exitCode?: number;
 }
 
@@ -77,7 +77,7 @@ export interface StopAnswer extends About {
   /** End of the loop. `busy`: another session drives it. `none`: there is no loop. */
   readonly status: TerminalStatus | 'busy' | 'none';
   readonly message: string;
-  /** true if the completion has a proof other than `none`. */
+  /** True if the completion has a proof other than `none`. */
   readonly verified: boolean;
   /** What a completion rests on; null for every other end. */
   readonly proof: Proof | null;
@@ -135,7 +135,7 @@ export function updateSpawn(
   });
 }
 
-/** Holder as seen from a host. `free`: none, or its client has exited. `unseen`: its client is not visible from here. */
+/** The holder as seen from a host. `free`: none, or its client has exited. `unseen`: its client is not visible here. */
 export type Hold = 'mine' | 'free' | 'theirs' | 'unseen';
 
 export function holdOf(state: LoopState, host: HostSession): Hold {
@@ -144,12 +144,12 @@ export function holdOf(state: LoopState, host: HostSession): Hold {
   const known = state.clientPid !== null && host.clientPid !== null;
   if (known && state.clientPid === host.clientPid && state.clientStartedAt === host.clientStartedAt) return 'mine';
   if (sameSession && !known) return 'mine';
-  // A host in a sandbox that cannot see its own client cannot see any other either.
+  // A host in a sandbox that cannot see its own client cannot see any other client either.
   if (!known) return 'unseen';
   return clientAlive(state) ? 'theirs' : 'free';
 }
 
-/** Binds the loop to this host. A new holder has a new epoch, which fences off writes of the old one. */
+/** Binds the loop to this host. A new holder gets a new epoch, which fences off writes by the old one. */
 export function withHolder(state: LoopState, host: HostSession, hold: 'mine' | 'free'): LoopState {
   const epoch = hold === 'free' ? state.epoch + 1 : state.epoch;
   // A process that is not visible from here keeps its recorded identity.

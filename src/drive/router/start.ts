@@ -11,7 +11,7 @@ import { ROUTER_TEXTS } from './messages.ts';
 import { holdOf } from './router.ts';
 import { needsConsent } from './router-driver.ts';
 
-/** Starts a router loop. Returns null, with nothing changed, if it is already driven or has to be taken over. */
+/** Starts a router loop. Returns null, changing nothing, if the loop is already driven or has to be taken over. */
 export function startRouter(approved: Approved): StartedLoop | null {
   const { request, files } = approved.prepared;
   if (isDriven(files, request)) return null;
@@ -22,7 +22,7 @@ export function startRouter(approved: Approved): StartedLoop | null {
   return started;
 }
 
-/** Returns whether the loop is already driven or has to be taken over. Throws as `startRouter`. */
+/** Returns whether the loop is already driven or has to be taken over. Throws like `startRouter`. */
 export function isDriven(files: LoopFiles, request: StartRequest): boolean {
   const { env, existing, task, consented } = request;
   const current = readState(files.state);

@@ -84,7 +84,7 @@ async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<
   switch (outcome.kind) {
     case 'ok':
     case 'over-budget':
-      // An agent that was ended at the loop's budget has not failed: the engine ends the loop.
+      // An agent that ended at the loop's budget has not failed: the engine ends the loop.
       return endIteration(runner, turn, run, null);
     case 'out-of-time':
       return endIteration(runner, turn, run, null, true);
@@ -178,7 +178,7 @@ export async function waitForRetry(runner: Runner, turn: Turn, message: string):
   return 'retry';
 }
 
-/** Margin after the reset time of a rate limit. */
+/** Extra wait after the reset time of a rate limit. */
 const MARGIN_MS = 1_000;
 
 /** Waits while a rate limit or the user pauses the loop. Returns whether it was resumed. */
@@ -207,7 +207,7 @@ export async function waitForResume(runner: Runner, turn: Turn): Promise<boolean
   const { deadline } = turn;
   const end = await waitUntil(turn, { until, deadline, signal: leave.signal, state, taskPath: null });
   if (end === 'aborted') return false;
-  // The user may have paused, resumed or ended the loop in the last moment.
+  // The user may have paused, resumed or ended the loop at the last moment.
   if (end === 'elapsed') {
     attempt(runner, () =>
       operate(files, options.env, now(), (state) =>

@@ -12,7 +12,7 @@ import { RUNNER_TEXTS } from './messages.ts';
 import { type Leaving, now, type Runner } from './runner.ts';
 import { allowCall, pollForChanges } from './watch-operator.ts';
 
-/** Handles signals: Ctrl+C ends the loop after what is going on, which ends a wait at once; twice cancels. */
+/** Handles signals: Ctrl+C ends the loop after the current work, or a wait at once; pressed twice, it cancels. */
 export function handleSignals(runner: Runner): () => void {
   return onSignals({ press: () => pressCtrlC(runner), leave: () => attempt(runner, () => leaveIt(runner)) });
 }
@@ -90,7 +90,7 @@ function steerBy({ files, options }: Runner, command: Parameters<typeof operate>
   operate(files, options.env, now(), command);
 }
 
-/** Leaves the loop as it is, to be resumed; one that has ended meanwhile stays ended. */
+/** Leaves the loop as it is, to be resumed; if it has ended meanwhile, it stays ended. */
 export function leaveIt(runner: Runner): void {
   attempt(runner, () => tellInterrupted(runner, 'client-exit'));
   leave(runner, 'signal');
@@ -125,7 +125,7 @@ export function liveControls(runner: Runner): LiveControls {
   };
 }
 
-/** Asks the agent to end its turn, and ends it the second time. Without an agent the loop is paused at once. */
+/** Asks the agent to end its turn; the second time, ends it. Without an agent, the loop is paused at once. */
 function interrupt(runner: Runner): void {
   const { agent, files, options } = runner;
   if (agent === null) {

@@ -6,7 +6,7 @@ import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/i
 import { about, RalphError } from '../../text/message.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 
-/** Time that the watchdog has to end a killed runner's agent; then the next holder of the lease does. */
+/** Time that the watchdog has to end a killed runner's agent; after that, the next holder of the lease ends it. */
 const AGENT_ENDS_MS = 3_000;
 const POLL_MS = 20;
 
@@ -19,7 +19,7 @@ export interface Lease extends Pick<Hold, 'release'> {
 
 /**
  * Takes the hold "one runner for this loop". Throws RalphError `refused` with the holder while another runner is alive. Calls
- * `onLost` if its lease could not be renewed: another runner may hold it, and the state's epoch keeps this one from writing.
+ * `onLost` if its lease could not be renewed: another runner may hold it, but the state's epoch keeps this one from writing.
  */
 export function takeLease(files: LoopFiles, onLost: () => void): Lease {
   const path = runnerHold(files);
@@ -40,7 +40,7 @@ export function takeLease(files: LoopFiles, onLost: () => void): Lease {
 /** Returns the agent that a runner noted in its hold; null if none is alive. */
 function agentIn(holder: Hold['former']): ProcessIdentity | null {
   const { agent } = (holder ?? {}) as { readonly agent?: ProcessIdentity };
-  // A process id without a start time may have been reused.
+  // Without a start time, a process id may have been reused.
   if (typeof agent?.pid !== 'number' || typeof agent.startedAt !== 'string') return null;
   return isAlive(agent) ? agent : null;
 }

@@ -56,7 +56,7 @@ export const RUNNER_TEXTS = {
     `The loop's state was changed by another program and was restored. The changed file is ${moved}.`,
   checkDenied: (check: string, option: string | null, ruled: string): string =>
     `The agent may not run the check ${check}, so it cannot test its work.${option === null ? '' : ` Allow it with the option: ${option}`}${ruled === '' ? '' : ` ${ruled}`}`,
-  /** Names the rule that refused a call, or those that may have; none of them is known if it came with an option. */
+  /** Names the rules that refused a call, or may have; none if the rule came with an option of the client. */
   ruled: (
     kind: PermissionRule['kind'],
     { rules, isCertain }: ReturnType<typeof refusingRules>,

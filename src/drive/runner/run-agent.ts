@@ -67,7 +67,7 @@ export async function runAgent(
   runner.agent = agent;
   const run = await agent.done;
   runner.agent = null;
-  // What the agent's hooks have restored, or kept as the user's.
+  // What the agent's hooks have restored, or kept as the user's change.
   for (const { at, kind, text: message } of noticesOf(files, loopId))
     if (at >= startedAt && ['restore', 'change'].includes(kind)) options.tell({ type: 'agent.notice', message });
   runner.spent.durationMs += run.durationMs;
@@ -89,7 +89,7 @@ function wasGuarded(files: Runner['files'], loopId: string, since: string): bool
 /** Messages that are shown only to a watching user. */
 const LIVE_ONLY: ReadonlySet<AgentMessage['kind']> = new Set(['request', 'answered']);
 
-/** Returns the warning about an older state that was put in place of the loop's since this instant; null if there was none. */
+/** Returns the warning about an older state that has replaced the loop's since this instant; null if there was none. */
 function wentBackSince({ files, loopId }: Runner, since: string): string | null {
   return noticesOf(files, loopId).findLast(({ at, kind }) => kind === 'counters' && at >= since)?.text ?? null;
 }
@@ -116,7 +116,7 @@ function record(runner: Runner, { context, loaded }: Turn, { facts, outcome, dur
   recordEvent(files, at, { type: 'agent.ended', at, loopId, ...ended });
 }
 
-/** Binds the loop to the agent's session, with this process as its client, so that others can tell that it is alive. */
+/** Binds the loop to the agent's session, with this process as its client, so that others can see that it is alive. */
 function bind(turn: Turn, sessionId: string): Turn {
   const { loaded } = turn;
   const { pid, startedAt } = identityOf(process.pid);

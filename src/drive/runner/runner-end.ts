@@ -13,11 +13,11 @@ import type { Runner } from './runner.ts';
 
 export type RunnerEnd = RunnerEventOf<'run.ended'>;
 
-/** Returns how the loop ended or was left, with the exit code. `last` is its last known state. */
+/** Returns how the loop ended or was left, with the exit code. `last`: its last known state. */
 export function runnerEnd({ files, loopId, options }: Runner, last: LoopState): RunnerEnd {
   const { status, state, message } = standing(files, loopId);
   const { iteration, usage } = state ?? last;
-  // For a rate limit a runner waits, and tells of that itself.
+  // A runner waits for a rate limit and reports that wait itself.
   const waited = state?.status === 'paused' && state.paused.reason === 'rate-limited';
   const hasLeft = waited || (status === 'interrupted' && state?.status !== 'ended');
   return {
@@ -40,7 +40,7 @@ export async function tellEnd({ leave, files, loopId, options }: Runner, end: Ru
   const ended = lost ? null : endedState(files, loopId);
   const message = ended && undeliveredText(ended);
   if (message !== null) options.tell({ type: 'agent.notice', message });
-  // Before the report: what runs on could change the project behind it.
+  // Before the report: a program that still runs could change the project after it.
   const left = lost ? null : ended === null ? leftRunningText(loopId) : await endLeftRunning(loopId);
   if (left !== null) options.tell({ type: 'agent.notice', message: left });
   const report = ended && (await reportAtEnd(files, ended, options.env));

@@ -33,13 +33,13 @@ export interface RunnerOptions {
   readonly part?: PlanPart;
   /** Present if the user watches in a terminal: the agent's text is streamed, and keys control the loop. */
   readonly live?: (controls: LiveControls) => void;
-  /** Exits with 3 if the loop completes unverified. */
+  /** True if the run exits with 3 when the loop completes unverified. */
   readonly requiresProof: boolean;
 }
 
 /** Answer to whether an agent run may start, for loops that share a budget and an account. */
 export type Permit =
-  /** `allowance` is what is left for all of them. */
+  /** `allowance`: what is left for all of them. */
   | { readonly kind: 'go'; readonly allowance?: Allowance }
   /** The account is at its rate limit until then (ISO-8601 UTC). */
   | { readonly kind: 'hold'; readonly until: string }
@@ -67,13 +67,13 @@ export interface Runner {
   /** Consecutive rate limits without a reset time. */
   limits: number;
   failures: number;
-  /** What loops side by side may still use together, when the last permit was given; absent for a loop by itself. */
+  /** What parallel loops may still use together, as of the last permit; absent for a single loop. */
   shared: Allowance | undefined;
   /** Ends the wait before the next retry; null if there is none. */
   retryNow: (() => void) | null;
   /** Messages sent to the running agent, by id. */
   readonly sent: Map<string, 'sent' | 'acknowledged'>;
-  /** Messages of the user in the journal since the runner began, and where to read on. */
+  /** Messages of the user in the journal since the runner began, and where to continue reading. */
   readonly journal: { next: number; readonly messages: { readonly id: string; readonly text: string }[] };
   /** State of the loop as last shown. */
   shown: {
@@ -82,10 +82,10 @@ export interface Runner {
     checklist: string;
     lost: string;
   };
-  /** Rules that would allow calls which the agent was denied, by call; and those that the user has allowed. */
+  /** Rules that would allow calls that the agent was denied, by call; and those that the user has allowed. */
   readonly offers: Map<string, string>;
   readonly allowed: Set<string>;
-  /** The user has asked the running agent to end its turn. */
+  /** True once the user has asked the running agent to end its turn. */
   interrupted: boolean;
 }
 
@@ -132,8 +132,8 @@ export function tellChecklist({ shown, options }: Runner, checklist: ChecklistCo
 }
 
 /**
- * Restores a state that the agent rewrote, under the contract that this process began with if that is lost as well, and moves
- * the rewritten file aside. Returns a warning, or null. Skips ended loops.
+ * Restores a state that the agent rewrote, under the contract with which this process began if that is lost as well, and
+ * moves the rewritten file aside. Returns a warning, or null. Skips ended loops.
  */
 export function restoreRewrittenState({ files, loopId, spent }: Runner, { loaded }: Turn): string | null {
   const { state } = loaded;
@@ -181,7 +181,7 @@ type Counts = NonNullable<Used['usage']>;
 
 const NOTHING = tokens(() => 0);
 
-/** Returns a function that adds an agent's usage while it runs, or returns the error if that could not be written. */
+/** Returns a function that adds an agent's usage while it runs. It returns the error if that could not be written. */
 export function countUsage(runner: Runner, turn: Turn): (used: Used) => Error | null {
   let counted = { usage: NOTHING, costUsd: 0, unpriced: 0, windows: NO_FACTS.windows };
   return ({ usage, costUsd, windows }) => {
@@ -195,7 +195,7 @@ export function countUsage(runner: Runner, turn: Turn): (used: Used) => Error | 
     const isNews = part.unpriced !== 0 || part.costUsd || Object.values(part.usage).some((more) => more !== 0);
     if (!isNews && windows === counted.windows) return null;
     try {
-      // The agent can rewrite the state, which is restored when its turn is over.
+      // The agent can rewrite the state, which is restored at the end of its turn.
       if (!add(runner, turn, part, windows)) return null;
     } catch (error) {
       // Another runner has taken over the loop.

@@ -108,7 +108,7 @@ function callWatch(
 ) {
   const open = new Map<string, { readonly call: MessageOf<'tool'>; readonly since: number }>();
   const denials = new Map<string, MessageOf<'denied'>>();
-  /** Checks of whose refusal the user has been notified. */
+  /** Checks that were refused and of which the user has been notified. */
   const announced = new Set<string>();
   const shown = ({ id, name, input, nested }: MessageOf<'tool'>) => {
     return { id, tool: name, about: toolSubject(input, projectDir), nested };
@@ -151,7 +151,7 @@ function callWatch(
   };
 }
 
-/** Returns why a call was refused, which rules of the user's did so, and the exact rule that would allow it, if any. */
+/** Returns why a call was refused, which of the user's rules did so, and the exact rule that would allow it, if any. */
 function refusalOf(
   call: MessageOf<'tool'>,
   { by, rule, reason }: MessageOf<'denied'>,
@@ -177,7 +177,7 @@ function commandOf({ input }: MessageOf<'tool'>): string {
 /** Pattern for the part of a compound command that a rule would have to allow. */
 const PART = /part requires approval: (.+)$/s;
 
-/** Tells what the agent does, and keeps the rules that the user may add for calls that it was denied. */
+/** Reports what the agent does, and keeps the rules that the user may add for calls that were denied. */
 export function activityOf(runner: Runner, stored: Turn['loaded']['stored']): ReturnType<typeof watchAgent> {
   const { options, files } = runner;
   const checks = stored === null ? [] : checkCommands(files, stored.contract);

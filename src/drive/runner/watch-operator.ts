@@ -28,7 +28,7 @@ export function watchOperator(runner: Runner): () => void {
   let shown = Date.now();
   const endWatch = leaveOutSleep(begun, (message) => options.tell({ type: 'agent.notice', message }));
   const timer = setInterval(() => {
-    // The disk may work at the next poll; otherwise the end of the iteration reports the error.
+    // The disk may work at the next poll; if not, the end of the iteration reports the error.
     orLogged(files, now(), 'runner', () => {
       if (Date.now() - shown >= BEAT_MS) {
         shown = Date.now();
@@ -46,7 +46,7 @@ export function watchOperator(runner: Runner): () => void {
   };
 }
 
-/** Writes counters again that another program has removed or damaged: this process remembers them. */
+/** Writes the counters again if another program has removed or damaged them: this process remembers them. */
 function putBackCounters({ files, begun }: Runner): void {
   const known = begun.lease?.known;
   if (known === undefined || readCounters(files)?.loopId === known.counters.loopId) return;
@@ -65,13 +65,13 @@ export function pollForChanges(runner: Runner): void {
     return;
   }
   if (agent === null) return;
-  // Of a loop that has ended, the contract is gone and a state is archived. Otherwise the agent has rewritten its files: the
+  // If the loop has ended, its contract is gone and its state archived. Otherwise the agent has rewritten its files: the
   // state is restored later.
   if (findLiveContract(files, loopId) === null && endedState(files, loopId) !== null) agent.end('interrupt');
   else tellLoss(runner);
 }
 
-/** Names lost evidence to the user once. Hooks deny the agent's calls, and the end of its turn pauses the loop. */
+/** Reports lost evidence to the user once. Hooks deny the agent's calls, and the end of its turn pauses the loop. */
 function tellLoss({ files, begun, shown, options }: Runner): void {
   const contract = begun.loaded.stored?.contract;
   if (contract === undefined || shown.lost !== '') return;
@@ -103,7 +103,7 @@ function showPending({ shown, options }: Runner, texts: Runner['shown']['pending
   shown.pending = texts;
 }
 
-/** Tells the user which messages have reached the agent while it works, by the journal: a hook may deliver one between two looks. */
+/** Tells the user which messages have reached the working agent, by the journal: a hook may deliver one between two polls. */
 function tellDelivered(runner: Runner): void {
   const { files, loopId, journal } = runner;
   const arrived: { id: string; text: string }[] = [];
@@ -127,7 +127,7 @@ export function tellArrived(runner: Runner, arrived: readonly { readonly id: str
 function steerAgent(runner: Runner, state: LoopState): void {
   const { agent, sent } = runner;
   if (agent === null) return;
-  // A message may be acknowledged while it is sent: this state is older than what that records.
+  // A message may be acknowledged while it is being sent: this state is older than that record.
   if (state.steering.some(({ id }) => sent.get(id) === 'acknowledged')) takeAcknowledged(runner, state);
   for (const { id, text, delivery } of state.steering) {
     if (delivery !== 'now' || sent.has(id)) continue;
@@ -138,7 +138,7 @@ function steerAgent(runner: Runner, state: LoopState): void {
   }
 }
 
-/** Records that a message has reached the agent. If that cannot be written now, the next poll tries again. */
+/** Records that a message has reached the agent. If it cannot be written now, the next poll tries again. */
 export function acknowledge(runner: Runner, id: string): void {
   const { sent, files } = runner;
   if (!sent.has(id)) return;
@@ -159,9 +159,9 @@ function takeAcknowledged(runner: Runner, { steering }: LoopState): void {
 }
 
 /**
- * Allows what the agent was denied in this call, from now on, and tells it so. Only the rule that the runner itself offered for
- * the call is added; it is held in this process, where the agent's programs do not reach it. Guardrails still deny. Every
- * report names it, and is written first. Throws RalphError `refused` for a call that was not offered.
+ * Allows, from now on, what the agent was denied in this call, and tells the agent. Adds only the rule that the runner itself
+ * offered for the call, held in this process, out of reach of the agent's programs. Guardrails still deny. The notice for every
+ * report is written first. Throws RalphError `refused` for a call that was not offered.
  */
 export function allowCall(runner: Runner, call: string, from: string): void {
   const { files, loopId, options, offers, allowed, begun } = runner;

@@ -23,7 +23,7 @@ import { rememberAgreed, startOf, unagreedSettings } from './terms/agreed-settin
 import { consentTerms, diffTerms, showTerms } from './terms/consent-terms.ts';
 import { tryCommits } from './try-commits.ts';
 
-/** What a person reads before they agree, and what refuses the start otherwise. */
+/** What a person reads before agreeing, and the messages of a refused start. */
 export interface Question {
   /** Command as the user types it, for refusals. */
   readonly command: string;
@@ -36,20 +36,20 @@ export interface Question {
   readonly question: string;
 }
 
-/** Who answers for the user at a start. */
+/** Answers for the user at a start. */
 export interface Approver {
   readonly now: () => string;
   /** Shows a remark about the start. */
   readonly say: (text: string) => void;
   /** Returns who agreed. Throws RalphError `refused`. */
   readonly agree: (files: LoopFiles, question: Question) => Person;
-  /** Returns the mode of the sandbox that the user chooses; null if they decline or cannot be asked. Throws `refused`. */
+  /** Returns the sandbox mode chosen by the user; null if they decline or cannot be asked. Throws `refused`. */
   readonly chooseSandbox: () => Promise<'on' | 'off' | null>;
-  /** Runs the checks before the start and shows their results. Returns null, with nothing left, if a signal ended them. */
+  /** Runs the checks before the start and shows their results. Returns null, leaving nothing, if a signal ended them. */
   readonly runChecks: (prepared: Prepared) => Promise<{ readonly baseline: StartBaseline | null } | null>;
 }
 
-/** Prepares a start. Asks whether an agent with bypassPermissions runs in the sandbox, where nothing says so. */
+/** Prepares a start. If no setting says so, asks whether an agent with bypassPermissions runs in the sandbox. */
 export async function prepareAsked(request: StartRequest, approver: Approver): Promise<Prepared> {
   const prepared = prepareStart(request);
   requireScenarios(prepared, approver);
@@ -59,8 +59,8 @@ export async function prepareAsked(request: StartRequest, approver: Approver): P
 }
 
 /**
- * Asks the user to approve what an agent or a file asks for, and only then runs what is the project's: programs that commit, and
- * checks. Returns null if a signal ended the checks. Throws RalphError `refused` if the user declines, with nothing started.
+ * Asks the user to approve what an agent or a file requests, and only then runs the project's programs: those that take part in
+ * commits, and checks. Returns null if a signal ended the checks. Throws RalphError `refused` if the user declines.
  */
 export async function approveStart(
   asked: Prepared,
@@ -161,7 +161,7 @@ function changesSince(requested: Contract, terms: Approval['terms'], list: TddRe
   return changes.map((line) => `  ${line}`);
 }
 
-/** Tries the commits of a plan, and takes the form of their messages that the repository accepts. */
+/** Tries the commits of a plan, and takes a form of messages that the repository accepts. */
 async function withCommitForm(prepared: Prepared, { say }: Approver) {
   const form = await tryCommits(prepared, say);
   const { request, terms } = prepared;
@@ -178,9 +178,9 @@ function withForm(terms: Approval['terms'], form: string): Approval['terms'] {
 const START_POINT_MS = 10_000;
 
 /**
- * Records the way back to the current commit, and names uncommitted changes, without files that are new since `began`: the
- * checks made them. A resume keeps the way back of its start. Throws
- * RalphError `refused` for a plan whose settings of git cannot be read: without them nothing shows what its agent changes there.
+ * Records the way back to the current state, and names uncommitted changes, except files new since `began`, which the checks
+ * made. A resume keeps the way back of its start. Throws RalphError `refused` for a plan whose git settings cannot be read:
+ * without them, nothing shows what its agent changes there.
  */
 async function stateOfRepository(
   { request, files }: Prepared,

@@ -27,14 +27,14 @@ export interface BaselineOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
   readonly onCheck?: (name: string) => void;
-  /** Commit on a clean copy of which the checks run; absent: as the contract says. */
+  /** Commit on whose clean copy the checks run; absent: where the contract says. */
   readonly commit?: string;
 }
 
 /**
- * Runs the checks of a loop that is about to start. Returns null if an agent has worked on it, or `mayRun` says that the user
- * has not agreed to what it runs. Throws RalphError with every problem, `refused` for checks that cannot run; rejects with the
- * abort's reason. Nothing is left in either case.
+ * Runs the checks of a loop that is about to start. Returns null if an agent has already worked on it, or if `mayRun` says
+ * that the user has not agreed to what it runs. Throws RalphError with every problem, `refused` for checks that cannot run;
+ * rejects with the abort reason. Leaves nothing behind in either case.
  */
 export async function firstBaseline(
   { request, files, terms }: Prepared,
@@ -46,7 +46,7 @@ export async function firstBaseline(
   return mayRun(contract) ? takeBaseline(files, contract, request.tdd === true, options) : null;
 }
 
-/** Returns the results of checks that another process has run in the same tree; undefined if they are unknown. */
+/** Returns the results of checks that another process ran on the same tree; undefined if unknown. */
 export async function givenBaseline(
   { request, files }: Prepared,
   baseline: Baseline | undefined,
@@ -56,7 +56,7 @@ export async function givenBaseline(
   return { baseline, record: { files: record, written: [] }, evidence: [] };
 }
 
-/** Returns a baseline for the project's files as they are now: a user at the start screen may have edited some since its checks. */
+/** Returns a baseline for the project's present files: a user at the start screen may have edited some since the checks. */
 export async function baselineNow(
   { files, terms }: Prepared,
   { record, ...rest }: StartBaseline,
@@ -65,7 +65,7 @@ export async function baselineNow(
   return { ...rest, record: { ...record, files: await readStartFiles(files.projectDir, taskDirOf(terms), options) } };
 }
 
-/** Runs the checks of a contract, as `firstBaseline` does. Returns null if there are none, or they are not to run. */
+/** Runs the checks of a contract, like `firstBaseline`. Returns null if there are none, or if they are not to run. */
 export async function takeBaseline(
   files: LoopFiles,
   contract: Contract,
@@ -82,7 +82,7 @@ export async function takeBaseline(
   const runsCommands = contract.validation.length > 0 || evidence.length > 0;
   const after = runsCommands ? await readStartFiles(projectDir, taskDir, git) : before;
   const written = await filesThatDiffer(projectDir, before, after, git);
-  // Something of the list is left.
+  // The list is not yet done.
   const all = isTdd ? [{ name: SCENARIOS, outcome: 'failed', detail: '' } as const, ...results] : results;
   return { baseline: baselineOf(all), record: { files: after, written }, evidence };
 }
@@ -98,12 +98,12 @@ function hasChecks({ validation, task }: Contract): boolean {
   return validation.length > 0 || accepted || (gate?.requiredOutputs.length ?? 0) > 0;
 }
 
-/** Results of all checks now; `problems` says of each check that could not run at all what would help. */
+/** Results of all checks now; `problems` has, for each check that could not run at all, what would help. */
 export interface ChecksNow extends BaselineRun {
   readonly problems: readonly string[];
 }
 
-/** Runs the checks of a contract once, whatever fails. Rejects with the abort's reason; leaves nothing behind. */
+/** Runs the checks of a contract once, whatever fails. Rejects with the abort reason; leaves nothing behind. */
 export async function runChecksNow(
   files: LoopFiles,
   contract: Contract,
@@ -148,7 +148,7 @@ function problemsOf(
   });
 }
 
-/** Returns the baseline of a loop that goes on: the first one, or none if it is unknown. */
+/** Returns the baseline of a loop that continues: the first one, or none if it is unknown. */
 export function formerBaseline(former: Contract | null, loopId: string): Pick<Contract, 'baseline'> {
   return former?.loopId === loopId && former.baseline ? { baseline: former.baseline } : {};
 }

@@ -34,7 +34,7 @@ export function checkExistingLoop(
   const { state } = current;
   if (clientAlive(state))
     throw new RalphError('refused', about(START_TEXTS.alive(state.iteration, state.clientPid ?? 0), state));
-  // A user who starts a loop that no session has worked on thereby agrees to it.
+  // By starting a loop on which no session has worked, the user agrees to it.
   const isUntouched = state.sessionId === null && state.iteration === 0 && state.status !== 'paused';
   if (existing === 'refuse' && !(isUntouched && consented)) {
     const isAsked = state.status === 'awaiting-consent';
@@ -93,7 +93,7 @@ export function continueExistingLoop(
       if (state.status === 'ended') archiveState(files, state, state.ended.at, state.ended.as);
       else if (existing === 'fresh') archiveState(files, state, at, 'interrupted');
       if (existing !== 'resume' && (state.status === 'ended' || existing === 'fresh')) return NEW_LOOP;
-      // The contract, if there is one, may be that of a later loop whose state was replaced.
+      // The contract, if any, may be that of a later loop whose state was replaced.
       const isOthers = (readContract(files)?.contract.loopId ?? state.loopId) !== state.loopId;
       return resumed(isOthers ? lostOrArchived(files, at, quarantine(files, at, 'tampered')) : current);
     }
@@ -105,8 +105,8 @@ export function continueExistingLoop(
 type Found = Pick<Extract<ReadState, { readonly kind: 'loop' }>, 'state' | 'wentBack'>;
 
 /**
- * Returns a loop whose state file was lost, or replaced by that of another loop (`moved`), from its contract and journal, or
- * else the last archived one.
+ * Returns the loop whose state file was lost, or replaced by another loop's (`moved`), from its contract and journal; else
+ * the last archived loop.
  */
 function lostOrArchived(files: LoopFiles, at: string, moved?: string): Found {
   const stored = readContract(files);
@@ -122,7 +122,7 @@ function lostOrArchived(files: LoopFiles, at: string, moved?: string): Found {
   return withKept(files, state, readCounters(files));
 }
 
-/** Returns the state with which the loop begins or continues. Throws RalphError if it has no open item or iteration left. */
+/** Returns the state with which the loop begins or continues. Throws RalphError if no open item or iteration is left. */
 export function beginningState({ prepared, at }: Approved, before: LoopState | null, loopId: string): LoopState {
   const { request, files, resolved, terms, checklist: items } = prepared;
   const { mode = 'hook', consented } = request;
@@ -133,7 +133,7 @@ export function beginningState({ prepared, at }: Approved, before: LoopState | n
   const fixed = { mode, maxIterations, taskPath };
   const known = { ...fixed, contractHash: null, loopId, name: files.name };
   const { asleepMs: _, ...base } = before ?? initialState({ ...known, at, consented, checklist });
-  // A runner and a launcher watch their whole time.
+  // A runner and a launcher watch the loop's whole time.
   const asleep = mode === 'runner' || request.launched === true ? null : asleepMs();
   const begun: LoopState = {
     ...base,
@@ -151,7 +151,7 @@ export function beginningState({ prepared, at }: Approved, before: LoopState | n
   return begun;
 }
 
-/** Records what a report needs after the end, when the contract no longer exists: limits, checks, surroundings. */
+/** Records what a report needs after the end, when the contract is gone: limits, checks, surroundings. */
 export function startedEvent(
   state: LoopState,
   { hash, contract }: StoredContract,

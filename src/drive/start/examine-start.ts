@@ -10,27 +10,27 @@ import { startOf, unagreedSettings } from './terms/agreed-settings.ts';
 
 type Examined = Pick<ContractRequest, 'projectDir' | 'name' | 'task' | 'env' | 'at' | 'args' | 'plan'>;
 
-/** Something that the user gives at a start. */
+/** Something that the user has to provide at a start. */
 interface Need {
   readonly what: 'arguments' | 'permission mode' | 'consent';
-  /** What `run` says without it. */
+  /** Message of `run` without it. */
   readonly message: Message;
 }
 
-/** What a start of a task would say, without anything being started. */
+/** What a start of a task would report, without starting anything. */
 export interface StartProblems {
-  /** Why `run` refuses the task as its files are; null if it does not. */
+  /** Why `run` refuses the task with its present files; null if it does not. */
   readonly refusal: Message | null;
-  /** Why a session refuses a task that `run` takes. */
+  /** Why a session refuses a task that `run` accepts. */
   readonly inSession: Message | null;
   readonly needs: readonly Need[];
-  /** Names globs that no file matches; null without them or with a refusal. */
+  /** Names globs that match no file; null if there are none, or after a refusal. */
   readonly unmatched: string | null;
-  /** The contract of a run, with stand-ins for missing arguments; null with a refusal. */
+  /** The contract of a run, with placeholders for missing arguments; null after a refusal. */
   readonly contract: Contract | null;
 }
 
-/** Examines a task by the functions that start it, so that what they refuse is known before. Changes nothing. */
+/** Examines a task with the functions that start it, so that their refusals are known before. Changes nothing. */
 export function examineStart(examined: Examined): StartProblems {
   const needs: Need[] = [];
   try {
@@ -66,7 +66,7 @@ function sessionRefusal(request: ContractRequest): Message | null {
   }
 }
 
-/** Returns the arguments that are given, and a stand-in for each missing one, which it adds to what a start needs. */
+/** Returns the given arguments, with a placeholder for each missing one, which is added to `needs`. */
 function argumentsOf({ projectDir, task, args = {}, plan }: Examined, needs: Need[]): Record<string, string> {
   const { frontmatter } = findTask(projectDir, task, Boolean(plan)).checked;
   const declared = frontmatter?.args ?? [];

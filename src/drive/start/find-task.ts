@@ -35,13 +35,13 @@ export function findTask(projectDir: string, task: string | null, isPlan: boolea
   return { taskPath, head: text.slice(0, text.length - body.length), frontmatter, body, checked };
 }
 
-/** Identifies the settings of a project's task file by what its frontmatter says; null if there is no file. */
+/** Identifies the settings of a project's task file by the content of its frontmatter; null if there is no file. */
 export function markOfSettings(projectDir: string, taskPath: string): string | null {
   const text = readRegularFile(join(projectDir, taskPath));
   return text === null ? null : settingsMark(splitFrontmatter(text).frontmatter);
 }
 
-/** Identifies the settings of a task file by what its frontmatter says, however an editor formats it. */
+/** Identifies the settings of a task file by the content of its frontmatter, whatever its formatting. */
 export function settingsMark(frontmatter: string): string {
   const { value, problems } = readYaml(frontmatter);
   return sha256(problems.length === 0 ? JSON.stringify(value ?? null) : frontmatter.replaceAll('\r\n', '\n'));
@@ -137,7 +137,7 @@ export function lastLoopIn(files: LoopFiles): LoopState | null {
   return current.kind === 'loop' ? current.state : (lastArchived(files)?.state ?? null);
 }
 
-/** Returns the characters of a folder's name that LOOP_NAME allows. */
+/** Returns a folder's name reduced to the characters that LOOP_NAME allows. */
 export function fitName(folder: string): string {
   return folder
     .normalize('NFKD')

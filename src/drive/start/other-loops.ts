@@ -4,7 +4,7 @@ import { isDriverAlive } from '../control/ownership.ts';
 import { loopNames } from '../status/project-loops.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 
-/** Returns a warning if another live loop of the folder protects other files, which it restores after any change; or null. */
+/** Returns a warning if another live loop here protects other files, and so restores them after any change; or null. */
 export function otherLoopWarning(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): string | null {
   const { projectDir } = files;
   const ours = contract.guardrails.protectedFiles;

@@ -69,7 +69,7 @@ export async function checkPlanStart(request: PlanStartRequest) {
   };
 }
 
-/** Returns a test for files that the loop left uncommitted, with its open task, before it or with a blocked one. */
+/** Returns a test for files that the loop left uncommitted: with its open task, before it, or with a blocked task. */
 function loopsWork(
   { files, state }: NonNullable<PlanStartRequest['resumed']>,
   { tasks }: PlanFile,
@@ -94,7 +94,7 @@ function openTaskOf(files: LoopFiles, loopId: string): OpenTask | 'lost' | null 
   return unlessLost(() => readOpenTask(filesAtEnd(files), stored.contract), 'lost');
 }
 
-/** Returns whether git knows an author. Uses the environment of a commit, because variables may name the identity. */
+/** Returns whether git knows an author. Uses the environment of a commit, where variables may name the identity. */
 async function hasIdentity(directory: string, env: NodeJS.ProcessEnv): Promise<boolean> {
   const names = ['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT'];
   const answers = await Promise.all(names.map((name) => changeByGit({ directory, words: ['var', name], env })));

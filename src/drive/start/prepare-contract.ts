@@ -28,7 +28,7 @@ export function prepareStart(request: StartRequest): Prepared {
   return { ...prepareContract(request), request, files: loopFiles(projectDir, name, env) };
 }
 
-/** Prepares a start. One that needs a permission mode and has none is prepared with `mode`, which `lacksMode` says. */
+/** Prepares a start. If it needs a permission mode and has none, it is prepared with `mode`, and `lacksMode` is set. */
 export function prepareWithMode(request: StartRequest, mode: string) {
   return ifRefused(
     () => ({ prepared: prepareStart(request), lacksMode: false }),
@@ -59,7 +59,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
     ({ severity }) => severity === 'warning',
   );
   const { permissionMode, model, effort, isolation } = settings;
-  // Each start names the first or the only task of a plan, no setting does.
+  // Each start names the first or the only task of a plan; no setting does.
   const ofPlan = plan && { from: plan.from, ...(plan.only !== undefined && { only: plan.only }) };
   return {
     resolved,
@@ -123,7 +123,7 @@ function ofThisRun(fixed: PreparedContract, request: ContractRequest): PreparedC
   return { ...fixed, checklist: checklist || null, terms: { ...fixed.terms, ...own } };
 }
 
-/** Returns the files that checks may rely on although they can change, and where and when the checks run. */
+/** Returns the changeable files on which checks may rely, and where and when the checks run. */
 function checkTerms({
   settings,
 }: Resolved): Pick<ContractTerms, 'mayChange' | 'mayRun' | 'verifyIn' | 'skipsBaseline'> {
@@ -156,7 +156,7 @@ function versionOf({ clientVersion = null }: ContractRequest, host: ContractTerm
 function timeoutProblem(policy: Policy, validation: readonly ValidationEntry[], task: TaskTerms | null): string | null {
   const commands = task?.commands ?? [];
   const accepted = task?.gate === 'required' ? commands.filter(({ acceptance }) => acceptance) : [];
-  // A claim is checked, and if it is rejected, the evidence for the next iteration is gathered.
+  // A claim is checked and, if rejected, followed by the commands for the next iteration.
   const checks = [...normaliseValidation(validation), ...accepted, ...commands].reduce(
     (sum, { timeoutSeconds }) => sum + timeoutSeconds,
     policy.pace.delayMs / 1000,

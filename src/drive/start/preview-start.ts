@@ -18,11 +18,11 @@ import { beginningState } from './beginning-state.ts';
 import type { Prepared, StartBaseline } from './stages.ts';
 import { unasked } from './start-loop.ts';
 
-/** Id of a loop that is only looked at. */
+/** Id of a loop that is only previewed. */
 const PREVIEWED = 'preview';
 const NOTHING_TOLD = { notices: { rejection: [], misplacedSignal: null, warnings: [] }, steering: [] };
 
-/** Returns the prompt of the first iteration of a run, empty without a task, and what to say of it. Starts and stores nothing. */
+/** Returns the first prompt of a run (empty without a task) and what to say about it. Starts and stores nothing. */
 export async function previewStart(prepared: Prepared, baseline: StartBaseline | null) {
   const { request, files, terms } = prepared;
   const contract = { ...buildContract({ ...terms, loopId: PREVIEWED }).contract, evidence: {} };
@@ -47,7 +47,7 @@ export async function previewStart(prepared: Prepared, baseline: StartBaseline |
   return { prompt: prompt === null ? '' : wholePrompt(prompt), notes };
 }
 
-/** Returns the first task of a plan, null if there is none, and the order of its tasks, with those that are skipped. */
+/** Returns the first task of a plan (null if there is none), and the order of its tasks with the skipped ones. */
 async function planPreview(
   { files: { projectDir }, request, terms: { taskPath } }: Prepared,
   { from, maxTasks }: { readonly from: string | null; readonly maxTasks: number },

@@ -37,7 +37,7 @@ export function readSettings(request: ContractRequest, { taskPath, checked }: Fo
   return resolved;
 }
 
-/** Returns what works on the iterations: a command, a host that is named, or (neither) the reference host. */
+/** Returns what works on the iterations: a command, a named host, or (neither) the reference host. */
 export function agentOf(
   { mode, host: named }: Pick<ContractRequest, 'mode' | 'host'>,
   { settings: { agent } }: Resolved,
@@ -69,7 +69,7 @@ function refuseForCommand(
   if (clientArgs.length > 0) throw new RalphError('usage', AGENT_TEXTS.clientsOptions(clientArgs));
 }
 
-/** Resolves the settings of a task from all of their sources. Throws as `readConfigs`. */
+/** Resolves the settings of a task from all their sources. Throws like `readConfigs`. */
 export function settingsOf(
   projectDir: string,
   taskPath: string,

@@ -12,7 +12,7 @@ import type { Person } from '../control/operate.ts';
 import type { StartRecord } from '../prompt/project-change.ts';
 import type { ConsentTerms } from './terms/consent-terms.ts';
 
-/** What a contract is made of, apart from the files of the project. */
+/** Terms from which a contract is made, apart from the project's files. */
 export interface ContractRequest {
   readonly projectDir: string;
   readonly name: string | null;
@@ -25,11 +25,11 @@ export interface ContractRequest {
   readonly flags: Readonly<Record<string, string | number | boolean>>;
   readonly env: NodeJS.ProcessEnv;
   readonly at: string;
-  /** The user has agreed to the loop; false if an agent requests it. */
+  /** True if the user has agreed to the loop; false if an agent requests it. */
   readonly consented: boolean;
-  /** No terminal is attached to the agent. Default: false. */
+  /** True if no terminal is attached to the agent. Default: false. */
   readonly headless?: boolean;
-  /** A launcher starts the client, with our status line and a known permission mode. Default: false. */
+  /** True if a launcher starts the client, with our status line and a known permission mode. Default: false. */
   readonly launched?: boolean;
   /** Version of the client. A function is called with the host, and not for a command; its errors are thrown. Default: null. */
   readonly clientVersion?: string | null | ((host: string | undefined) => string | null);
@@ -38,15 +38,15 @@ export interface ContractRequest {
   readonly bundleDir?: string | null;
   readonly clientArgs?: readonly string[];
   /**
-   * The task is a plan; `from` is the id of the task to begin with, `only` that of the only one to work on, `commitForm` the
-   * form of the repository's commit messages.
+   * Present for a plan: `from` is the id of its first task, `only` that of its only one, `commitForm` the form of the
+   * repository's commit messages.
    */
   readonly plan?: {
     readonly from: string | null;
     readonly only?: string | undefined;
     readonly commitForm?: string;
   } | null;
-  /** Works test-first on the existing list. A resumed TDD loop does so by default. */
+  /** True to work test-first on the existing list. A resumed TDD loop does so by default. */
   readonly tdd?: boolean;
   /** Driver of the loop. Default: the Stop hook. */
   readonly mode?: LoopState['mode'];
@@ -54,7 +54,7 @@ export interface ContractRequest {
   readonly fixed?: PreparedContract | undefined;
 }
 
-/** First stage: what a command, a session, a batch or a worker of the fleet asks for. */
+/** First stage: the request of a command, a session, a batch or a worker of the fleet. */
 export interface StartRequest extends ContractRequest {
   /** Treatment of an existing state: resume it, archive it (fresh), or refuse. */
   readonly existing: 'resume' | 'fresh' | 'refuse';
@@ -86,7 +86,7 @@ export interface Approval {
   readonly by: Person;
 }
 
-/** What the checks said before the start, and what the project looked like after them. */
+/** Results of the checks before the start, and the project's state after them. */
 export interface StartBaseline {
   readonly baseline: Baseline;
   readonly record: StartRecord;
@@ -94,14 +94,14 @@ export interface StartBaseline {
   readonly evidence: readonly Evidence[];
 }
 
-/** Third stage: a start that the user agreed to, and what was found before it. */
+/** Third stage: a start to which the user agreed, and the facts gathered before it. */
 export interface Approved {
   readonly prepared: Prepared;
   /** Null if no person had to agree. */
   readonly approval: Approval | null;
-  /** Null if the checks are not to run, or an agent has worked on the loop already. */
+  /** Null if the checks are not to run, or if an agent has already worked on the loop. */
   readonly baseline: StartBaseline | null;
-  /** State of the repository before the start; null if unknown, or the loop is resumed. */
+  /** State of the repository before the start; null if unknown or for a resumed loop. */
   readonly startPoint: StartPoint | null;
   /** Git settings of the project, for a loop that is resumed; null otherwise. */
   readonly gitPins: GitPins | null;

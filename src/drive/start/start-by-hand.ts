@@ -23,7 +23,7 @@ export function startByHand(
       consented: true,
       host: client === 'claude-code' ? undefined : client,
     });
-    // Its checks do not run before: the client ends a hook that takes as long as they may.
+    // Its checks do not run before the start: the client would end a hook that runs that long.
     const { warnings, stored } = startLoop(unasked(prepared));
     const told = warnings.map(({ message }) => message);
     return {

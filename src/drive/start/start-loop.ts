@@ -19,20 +19,20 @@ import type { Approved, Prepared, StartedLoop } from './stages.ts';
 import { storeLoop, withConsentDigest } from './store-loop.ts';
 import { rememberAgreed, requireAgreed } from './terms/agreed-settings.ts';
 
-/** A start for which no person has to be asked, and nothing was found out before. */
+/** Returns an approved start for which no person had to be asked, and nothing was gathered before. */
 export function unasked(prepared: Prepared): Approved {
   const { at } = prepared.request;
   return { prepared, approval: null, baseline: null, startPoint: null, gitPins: null, at };
 }
 
 /**
- * Starts or resumes a loop and fixes its contract. Throws RalphError with every problem, with nothing changed; `refused` if what
- * a person approved is no longer what the files say.
+ * Starts or resumes a loop and fixes its contract. Throws RalphError with every problem and without changing anything; `refused`
+ * if the files no longer say what a person approved.
  */
 export function startLoop(approved: Approved): StartedLoop {
   const { approval, at } = approved;
   const { request, files } = approved.prepared;
-  // A failure to remove the files of dead processes does not prevent a start.
+  // If the files of dead processes cannot be removed, the loop starts anyway.
   orLogged(files, at, 'sweep', () => {
     sweepLeftovers(files);
     removePlaceholders(files);
@@ -58,7 +58,7 @@ export function startLoop(approved: Approved): StartedLoop {
   return started;
 }
 
-/** Stores evidence, contract and journal entry, under the lock. `left` is a resumed loop as its last process left it. */
+/** Stores evidence, contract and journal entry, under the lock. `left`: a resumed loop as its last process left it. */
 function createLoop(approved: Approved, { before, wentBack }: Continued, left: LoopState | null) {
   const { prepared, at, baseline, startPoint, gitPins } = approved;
   const { request, files, resolved, terms } = prepared;

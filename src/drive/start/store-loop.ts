@@ -21,23 +21,23 @@ import { otherLoopWarning } from './other-loops.ts';
 import type { Approved, StartBaseline } from './stages.ts';
 import { consentDigest, consentTerms } from './terms/consent-terms.ts';
 
-/** What a loop begins or continues with. */
+/** Facts with which a loop begins or continues. */
 interface Beginning extends Pick<Approved, 'at' | 'baseline' | 'startPoint' | 'gitPins'> {
   readonly env: NodeJS.ProcessEnv;
   readonly state: LoopState;
   /** Items of a checklist as they are now. */
   readonly items: readonly ChecklistItem[];
-  /** Contract of the resumed loop; null for a new loop, and where it is gone. */
+  /** Contract of the resumed loop; null for a new loop, or if it is gone. */
   readonly former: Contract | null;
   readonly isNew: boolean;
-  /** Evidence of the resumed loop is lost: the present state takes its place. */
+  /** True if evidence of the resumed loop is lost: the present state replaces it. */
   readonly isLost: boolean;
   readonly keepsListConsent?: boolean;
 }
 
 /**
- * Stores all evidence of a loop, then the contract that lists it, so that no loop runs without it. Called under the lock of the
- * state. `warnings` say which protected files could not be kept, which globs match nothing, and which other live loop protects other files.
+ * Stores all evidence of a loop, then the contract that lists it, so that no loop runs without it. The caller holds the lock of the state.
+ * `warnings` name protected files that could not be kept, globs that match nothing, and another live loop that protects other files.
  */
 export function storeLoop(
   files: LoopFiles,
@@ -69,7 +69,7 @@ export function storeBaseline(files: LoopFiles, loopId: string, at: string, take
   storeStartEvidence(files, loopId, at, taken?.evidence ?? []);
 }
 
-/** Stores the start point of a new loop; drops what a resumed one has lost of it, and views the repository afresh. */
+/** Stores the start point of a new loop; drops a resumed one's lost parts, and views the repository afresh. */
 function storeRepository(files: LoopFiles, loopId: string, begun: Beginning): void {
   const { former, isNew, isLost, startPoint, gitPins } = begun;
   if (isNew) {
@@ -80,7 +80,7 @@ function storeRepository(files: LoopFiles, loopId: string, begun: Beginning): vo
   if (gitPins || isLost) storeGitView(files, loopId, gitPins, formerView(files, former));
 }
 
-/** Stores a contract that lists the evidence of its loop, all of which is stored by now. */
+/** Stores a contract that lists the evidence of its loop, all of which is already stored. */
 export function fixContract(files: LoopFiles, contract: Contract): StoredContract {
   const listed = { ...contract, evidence: listEvidence(files, contract.loopId) };
   const stored = { hash: hashContract(listed), contract: listed };

@@ -18,7 +18,7 @@ import { unrecordedIterations } from '../records/journal.ts';
 
 const TIMEOUT_MS = 10_000;
 
-/** Returns the report of an ended loop: the stored one, otherwise one of the project as it is now. */
+/** Returns the report of an ended loop: the stored one, otherwise one from the project's present state. */
 export async function endReport(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.ProcessEnv): Promise<EndReport> {
   return storedEnd(files, state)?.report ?? gathered(files, state, env, null);
 }
@@ -72,7 +72,7 @@ export async function reportText(files: LoopFiles, state: LoopState | null, env:
   return report === null || isEmpty(report) ? '' : `\n${reportLines(report).join('\n')}`;
 }
 
-/** Returns the message of a loop's end without the command that its report has. */
+/** Returns the message of a loop's end without the command, which its report contains. */
 export function messageBeside(report: string, state: LoopState | null, message: string): string {
   return report !== '' && state?.status === 'ended' ? (state.ended.text ?? message) : message;
 }
@@ -91,8 +91,8 @@ interface StoredReport {
 }
 
 /**
- * Records the files at the end of a loop, so that later changes of the user can be told from the loop's, and names the
- * repositories among them that hold what their commit does not.
+ * Records the files at the end of a loop, to distinguish later changes by the user from the loop's. Names nested
+ * repositories whose files differ from their commit.
  */
 async function endTree(files: LoopFiles, loopId: string, env: NodeJS.ProcessEnv) {
   const contract = findEndedContract(files, loopId)?.contract;
@@ -122,7 +122,7 @@ async function gathered(
   const found = point && end && (await changesBetween(files.projectDir, point.tree, end, options));
   const committed = found?.committed ?? null;
   const changes = found && redactRecord({ ...found.changes, ...(repositories.length > 0 && { repositories }) });
-  // A stored report, as `status` shows it, must not pay for the parser of shell commands.
+  // `status` shows a stored report and need not load the parser of shell commands.
   const { changedScripts } = await import('../../task/pinned-scripts/contract-scripts.ts');
   const { changedPrograms } = await import('../../task/pinned-scripts/pinned-programs.ts');
   const scripts = contract ? changedScripts(contract, files.projectDir).map(({ what }) => what) : [];

@@ -20,7 +20,7 @@ export function standing(files: LoopFiles, loopId: string): Standing {
     return { status: reason === 'interrupted' ? 'interrupted' : 'paused', state: live, message };
   }
   if (live !== null && live.status !== 'ended') return { status: 'interrupted', state: live, message: null };
-  // An ended loop has no contract: while one exists, the archive proves nothing.
+  // An ended loop has no contract: while a contract exists, the archive proves nothing.
   if (readContract(files)?.contract.loopId === loopId)
     return { status: 'error', state: null, message: HOOK_TEXTS.vanished };
   const state = endedState(files, loopId);

@@ -5,14 +5,14 @@ import { identityOf, ifProcHides, isAlive, type ProcessIdentity, procIsOurs } fr
 import { oneLine } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
 
-/** Names what the agent of a loop has started and still runs, with the command that ends it; null if there is nothing. */
+/** Names the programs that the agent of a loop has left running, and the command that ends them; null without any. */
 export function leftRunningText(loopId: string): string | null {
   const left = leftProcesses(loopId);
   if (left.length === 0) return null;
   return `Still running, started by the agent: ${listed(left)}. End with: kill ${left.map(({ pid }) => pid).join(' ')}`;
 }
 
-/** Ends what the agent of an ended loop has left running, and names it; null if there was nothing. */
+/** Ends the programs that the agent of an ended loop has left running, and names them; null if there were none. */
 export async function endLeftRunning(loopId: string): Promise<string | null> {
   const left = leftProcesses(loopId);
   if (left.length === 0) return null;
@@ -24,7 +24,7 @@ const MOST_NAMED = 5;
 const MOST_COMMAND = 80;
 
 function listed(left: ReturnType<typeof leftProcesses>): string {
-  // Masked before it is cut: half a secret has no form.
+  // Masked before it is cut: half a secret has no recognisable form.
   const named = left
     .slice(0, MOST_NAMED)
     .map(({ pid, command }) => `${redact(command).slice(0, MOST_COMMAND)} (process ${pid})`);
@@ -32,8 +32,8 @@ function listed(left: ReturnType<typeof leftProcesses>): string {
 }
 
 /**
- * Lists what the agent of a loop has started and still runs, also in a group or session of its own, with its words, which may hold
- * secrets. Linux only; else empty.
+ * Lists running programs started by the agent of a loop, even in a group or session of their own, with their words, which may
+ * contain secrets. Linux only; else empty.
  */
 function leftProcesses(loopId: string) {
   if (!procIsOurs()) return [];
@@ -47,7 +47,7 @@ function leftProcesses(loopId: string) {
     });
 }
 
-/** Returns whether a process has the variables of an agent's shell: the client, its servers and hooks have others. */
+/** Returns whether a process has the variables of an agent's shell: client, servers and hooks have others. */
 function isAgents(variables: readonly string[], loopId: string): boolean {
   return variables.includes(`RALPH_LOOP_ID=${loopId}`) && variables.includes('RALPH_ACTIVE=0');
 }
@@ -55,7 +55,7 @@ function isAgents(variables: readonly string[], loopId: string): boolean {
 const GRACE_MS = 2_000;
 const POLL_MS = 50;
 
-/** Ends these processes: by SIGTERM, and after two seconds by SIGKILL. */
+/** Ends these processes: by SIGTERM and, after two seconds, by SIGKILL. */
 async function endProcesses(left: readonly ProcessIdentity[]): Promise<void> {
   signal(left, 'SIGTERM');
   for (const until = Date.now() + GRACE_MS; Date.now() < until && left.some(isAlive); ) await setTimeout(POLL_MS);
@@ -67,7 +67,7 @@ function signal(processes: readonly ProcessIdentity[], name: NodeJS.Signals): vo
     try {
       process.kill(pid, name);
     } catch (error) {
-      // It has just ended, or has become another user's.
+      // It has just ended, or now belongs to another user.
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'ESRCH' && code !== 'EPERM') throw error;
     }

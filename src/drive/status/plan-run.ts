@@ -55,8 +55,8 @@ export function plannedTasks(tasks: readonly PlanFileTask[]): PlannedTask[] {
 }
 
 /**
- * Returns the tasks of a plan with the work on those that have begun; those that are no longer in the plan come last. A task
- * that has not begun says which others it waits for.
+ * Returns the tasks of a plan with the work on those that have begun; begun tasks that are no longer in the plan come last.
+ * A task that has not begun lists the others for which it waits.
  */
 export function tasksOfPlan(planned: readonly PlannedTask[], begun: readonly RunTask[]): RunTask[] {
   const byKey = tasksByKey(begun);
@@ -64,7 +64,7 @@ export function tasksOfPlan(planned: readonly PlannedTask[], begun: readonly Run
     const known = byKey.get(planKey(id));
     const done = own === 'done' || known?.done === true;
     const shown = { id, title, needs, done };
-    // A process that was killed has not recorded what it has ticked.
+    // A killed process has not recorded what it has ticked.
     if (own === 'done' && known?.done !== true)
       return { ...OPEN_TASK, ...known, ...shown, status: 'complete', why: null };
     if (known !== undefined) return { ...known, ...shown };
@@ -83,13 +83,13 @@ function waitsFor(tasks: readonly RunTask[]): RunTask[] {
   });
 }
 
-/** Describes the live or last loop of these files as a run if it works on a plan, one task after another; null for other loops. */
+/** Describes the live or last loop of these files as a run if it works on the tasks of a plan in turn; null for other loops. */
 export function planRunOf({ files, found, live, lastState }: LoopReport, at: string): Run | null {
   const state = found.kind === 'loop' ? found.state : lastState;
   return state && runOfLoop(files, state, live === null ? null : live.status, at);
 }
 
-/** As `planRunOf`, for a loop of which `live` is the status if it has not ended. */
+/** Like `planRunOf`; `live` is the status of a loop that has not ended. */
 export function runOfLoop(files: LoopFiles, state: LoopState, live: string | null, at: string): Run | null {
   if (state.plan === undefined) return null;
   const { loopId, taskPath, startedAt, usage, iteration, name } = state;
@@ -115,7 +115,7 @@ export function runOfLoop(files: LoopFiles, state: LoopState, live: string | nul
   return { ...run, iterations: iteration, costUsd: totalCost(usage), tokens: billedTokens(usage) || null };
 }
 
-/** Reads from the loop's events what it did on each task, in the order in which it took them up. */
+/** Reads from the loop's events what it did on each task, in the order in which it began them. */
 function workOf(files: LoopFiles, { loopId }: LoopState): RunTask[] {
   const works = new Map<string, RunTask>();
   let current: RunTask | null = null;
@@ -168,12 +168,12 @@ function doneBy({ commit = null, proof = null, files = null }: Entry): Partial<R
   };
 }
 
-/** Returns the first reason that an event of a plan's task names; null if it has none. */
+/** Returns the first reason named by an event of a plan's task; null if there is none. */
 export function reasonIn({ reasons }: Entry): string | null {
   return Array.isArray(reasons) && typeof reasons[0] === 'string' ? reasons[0] : null;
 }
 
-/** Returns the tasks that a loop has taken up: the last one shares the loop's status until it is done or blocked. */
+/** Returns the tasks that a loop has begun: the last one shares the loop's status until it is done or blocked. */
 function begunTasks(works: readonly RunTask[], status: string, loop: RunTask['loop']): RunTask[] {
   return works.map((work, index): RunTask => {
     const isLast = index === works.length - 1;

@@ -21,7 +21,7 @@ import { canonicalJson, jsonOrNull } from '../../text/json.ts';
 import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
 
-/** Where a loop stands at its end. `start` is null without git, `end` if its files are unknown. */
+/** Facts at the end of a loop. `start` is null without git, `end` if its files are unknown. */
 interface Ended {
   readonly files: LoopFiles;
   readonly state: StateOf<'ended'>;
@@ -70,12 +70,12 @@ export function whole(record: Omit<ProofRecord, 'digest'>): ProofRecord {
   return { ...record, digest: sha256(canonicalJson(record)) };
 }
 
-/** Returns whether the record is as it was written. */
+/** Returns whether the record is unchanged since it was written. */
 export function isWhole({ digest, ...record }: ProofRecord): boolean {
   return whole(record).digest === digest;
 }
 
-/** Returns whether the results that the record names allow its proof. */
+/** Returns whether the results in the record allow its proof. */
 export function isConsistent(record: ProofRecord): boolean {
   const { proof } = record;
   const proving = provingChecks(record);
@@ -85,7 +85,7 @@ export function isConsistent(record: ProofRecord): boolean {
   return (['yes', 'no'] as const).some((changed) => proofOf({ baseline, results, changed }) === proof);
 }
 
-/** Returns the checks that prove the work: others, such as the findings log, only refute a claim. */
+/** Returns the checks that prove the work; others, such as the findings log, only refute a claim. */
 export function provingChecks({ checks }: ProofRecord): ProofRecord['checks'] {
   return checks.filter(({ run, before }) => run !== null || before !== null);
 }
@@ -126,7 +126,7 @@ export function proofPath(files: LoopFiles, taskPath: string): string {
   return isLoopsOwn(path) ? join(files.projectDir, path) : files.proof;
 }
 
-/** Writes `proof.json`. A file of the user's at its place stays. Throws `refused` for a link, also on the way there. */
+/** Writes `proof.json`. Keeps a user's file of that name. Throws `refused` for a link, even above it. */
 export function writeProof(files: LoopFiles, record: ProofRecord): void {
   const path = proofPath(files, record.task.path);
   const folder = realPathOf(dirname(path));

@@ -18,9 +18,9 @@ interface AgainOptions {
 }
 
 /**
- * Checks at a claim that every scenario is proved and still passes: each command that is no check of the loop runs once more,
- * since the list only says what was seen before, and its test has to be the one that was red. A scenario that fails is at work
- * again. Empty for other loops. Throws `evidence-lost`; rejects with the abort's reason.
+ * Checks at a claim that every scenario is proved and still passes. Each command that is not a check of the loop runs once
+ * more, since the list only records what was seen before, and its test must be the one that was red. A scenario that fails is
+ * current again. Empty for other loops. Throws `evidence-lost`; rejects with the abort reason.
  */
 export async function proveAgain(
   files: LoopFiles,
@@ -53,7 +53,7 @@ export async function proveAgain(
     }
     return [{ name: SCENARIOS, outcome: ended ? 'failed' : 'unavailable', detail: `${id}: ${problem}\n${output}` }];
   }
-  // A process of the agent may have shown a command another test.
+  // A process of the agent may have presented another test to the command.
   const during = weakened();
   return during.length > 0 ? during.slice(0, 1) : proved;
 }

@@ -31,9 +31,9 @@ import { listOf } from './scenario-list.ts';
 
 interface PhaseRequest {
   readonly phase: TddPhase;
-  /** null for the current scenario. */
+  /** Null for the current scenario. */
   readonly id: string | null;
-  /** Repeats red for a changed test. */
+  /** True to repeat red for a changed test. */
   readonly again: boolean;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
@@ -90,7 +90,7 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   const named = phase === 'refactored' ? [] : alsoNamed(Object.keys(testsBefore ?? {}), projectDir);
   if (named.length > 0) notes.push(TDD_TEXTS.alsoNamed(named));
   const data = unwritten(dataThen, projectDir, record);
-  // A process of the agent may have shown the command another test.
+  // A process of the agent may have presented another test to the command.
   const during = ran.problem === null || data.length > 0 ? otherTests(data) : null;
   const run = during === null ? ran : { ...ran, problem: say(during) };
   return withTdd(files, now(), (found) => {
@@ -126,7 +126,7 @@ export function guardOf(contract: Contract | undefined): (run: string, directory
   return commandGuard({ ...contract, guardrails: { ...contract.guardrails, shellAllow: null } });
 }
 
-/** Returns why the tests of a scenario cannot be its red ones, or null. Adds to `notes` what the agent should know of them. */
+/** Returns why the tests of a scenario cannot be its red ones, or null. Adds notes for the agent to `notes`. */
 function unfitTests(
   record: TddRecord,
   scenario: TddScenario,
@@ -143,7 +143,7 @@ function unfitTests(
   if (unread.length > 0) return TDD_TEXTS.testsUnreadable(unread);
   const other = record.completed.find((each) => each.id !== scenario.id && each.evidenceCommand === scenario.run);
   if (other === undefined || isComplete(record, scenario.id) || testsInCode(scenario, projectDir) !== null) return null;
-  // Where the same command has passed since, only another test shows that it was this behaviour that was missing.
+  // If the same command has passed since, only another test shows that this behaviour was missing.
   const isFirst = standingOf(record, scenario.id) === 'pending';
   const then = { ...(isFirst && record.provedTests?.[other.id]), ...record.tests };
   const paths = Object.keys(tests);
@@ -151,7 +151,7 @@ function unfitTests(
   return isNew ? null : TDD_TEXTS.noNewTest(other.id);
 }
 
-/** Says which test of the scenario is not the one that was red, with `data` that was added; null before green, and if all are. */
+/** Names the tests of the scenario, and added `data`, that differ from those that were red; null before green or if none do. */
 function otherTest(
   projectDir: string,
   record: TddRecord,
@@ -184,7 +184,7 @@ function testsOfOthers(record: TddRecord, scenario: TddScenario, tests: TestFile
   return meant.length === 0 ? null : { isRewritten, paths: [...new Set(paths)], ids: [...new Set(ids)] };
 }
 
-/** Returns the record after a proved phase with the tests that prove it; `former` is the record before. */
+/** Returns the record after a proved phase, with the tests that prove it; `former` is the record before. */
 function withTests(
   proved: TddRecord,
   former: TddRecord,
@@ -197,7 +197,7 @@ function withTests(
     projectDir,
   }: Pick<TddRecord, 'redScripts' | 'redTests'> & { readonly own: TestFiles; readonly projectDir: string },
 ): TddRecord {
-  // Data and mocks that the scenario did not bring may change with the next one.
+  // Data and mocks that the scenario did not add may change with the next one.
   const itsTests = ownOf(redTests, own);
   const wasComplete = isComplete(former, id);
   const tests = phase === 'green' ? testFiles(projectDir) : former.tests;
@@ -207,14 +207,14 @@ function withTests(
     ...proved,
     provedTests: provedTestsAfter(former, id, phase, itsTests),
     provedHeads: { ...former.provedHeads, ...heads },
-    // A proved scenario whose test changed leaves those of the scenario at work as they are.
+    // Proving a changed test of an earlier scenario does not affect the tests of the current one.
     ...(!wasComplete && redScripts && { redScripts }),
     ...(!wasComplete && { redTests }),
     ...(tests && { tests }),
   };
 }
 
-/** Returns the tests of all proved scenarios after a phase. A file that several share may grow with the red test of one. */
+/** Returns the tests of all proved scenarios after a phase. A file shared by several may grow with the red test of one. */
 function provedTestsAfter(
   record: TddRecord,
   id: string,

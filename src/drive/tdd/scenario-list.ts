@@ -24,7 +24,7 @@ export function whyNoList({ left }: Extract<FoundTdd, { kind: 'none' }>): Messag
 type TermsOfList = EvidenceOf & Pick<Contract, 'tdd'>;
 
 /**
- * Returns the list of a TDD loop; null for other loops, `changed` if it differs from that of the start. Throws
+ * Returns the list of a TDD loop; null for other loops, `changed` if it differs from that at the start. Throws
  * `evidence-lost`.
  */
 function loopsList(files: LoopFiles, contract: TermsOfList): TddRecord | 'changed' | null {
@@ -50,7 +50,7 @@ export function tddChecks(files: LoopFiles, contract: TermsOfList): CheckResult[
   return [{ name: SCENARIOS, outcome: left.length === 0 ? 'ok' : 'failed', detail }];
 }
 
-/** Returns what a turn's end tells the engine about the list. Throws `evidence-lost`. */
+/** Returns the facts about the list for the end of a turn. Throws `evidence-lost`. */
 export function tddFacts(
   files: LoopFiles,
   contract: TermsOfList | undefined,
@@ -89,7 +89,7 @@ export function requireList(files: LoopFiles, at: string, believe?: 'proved' | '
   return withTdd(files, at, (found) => ({ next: 'keep', result: listOf(found, files.name).record }), believe);
 }
 
-/** Returns the list to which a contract refers, as it is; null for other loops. */
+/** Returns the list to which a contract refers, unproved; null for other loops. */
 export function listUnder(files: LoopFiles, tdd: Contract['tdd']): TddRecord | null {
   return tdd === undefined ? null : unprovedTdd(files);
 }
@@ -99,8 +99,8 @@ export function termsOf(record: TddRecord): NonNullable<Contract['tdd']> {
 }
 
 /**
- * Binds the list to a loop, as evidence of it. A resume takes the list as it is, whatever its former contract says. Throws
- * `contract-changed`, with nothing changed, if `tdd` names another list.
+ * Binds the list to a loop as its evidence. A resume takes the list as it is, whatever its former contract says. Throws
+ * `contract-changed`, without changing anything, if `tdd` names another list.
  */
 export function bindList(
   files: LoopFiles,

@@ -9,7 +9,7 @@ import { dispatch, type Turn } from './turn.ts';
 
 const POLL_MS = 330;
 
-/** Runs slow work and aborts it once the loop has changed or used its time (`superseded`), or the driver has to exit (`aborted`). */
+/** Runs slow work; aborts it once the loop has changed or used its time (`superseded`), or the driver has to exit (`aborted`). */
 export async function abortIfSuperseded<T>(
   turn: Pick<Turn, 'context' | 'loaded' | 'signal'>,
   work: (signal: AbortSignal) => Promise<T>,
@@ -40,7 +40,7 @@ function isSuperseded({
   lookAtClock();
   try {
     const current = readState(files.state);
-    // An unreadable file, or one of another program, is left to the next decision.
+    // An unreadable file, or another program's, is left to the next decision.
     if (current.kind !== 'loop') return current.kind === 'absent';
     const { loopId, status, stopRequested } = current.state;
     if (loopId !== before.loopId || status !== before.status) return true;

@@ -24,7 +24,7 @@ async function verifyClaim(turn: Turn): Promise<readonly CheckResult[]> {
   const { context, loaded } = turn;
   const { stored } = loaded;
   const held = () => (stored === null ? [] : checkChecklist(context.files, stored.contract));
-  // No command needs to run for a list that is unfinished by its own account; the user may add to it while they run.
+  // No command needs to run for a list that is itself unfinished; the user may add to it while they run.
   const before = held();
   if (before.length > 0) return before;
   const results = [...(await runChecks(turn)), ...held()];
@@ -32,14 +32,14 @@ async function verifyClaim(turn: Turn): Promise<readonly CheckResult[]> {
   return results;
 }
 
-/** Reports a change of the task's text that the last iteration was not given. The agent itself edits a checklist. */
+/** Reports a change of the task's text that the last iteration did not see. The agent itself edits a checklist. */
 function noteLaterText({ context: { files, now }, loaded: { state } }: Turn): void {
   const begun = lastRecord(files, state.loopId)?.startedAt;
   if (begun === undefined || taskKind(state.taskPath) === 'checklist') return;
   const stat = statSync(join(files.projectDir, state.taskPath), { throwIfNoEntry: false });
   const isThere = stat !== undefined && readTask(files.projectDir, state.taskPath) !== null;
   const changedMs = isThere ? stat.mtimeMs : null;
-  // A time that lies ahead is of another clock, such as one that was set back.
+  // A time in the future comes from another clock, such as one that was set back.
   if (changedMs !== null && (changedMs <= Date.parse(begun) || changedMs > Date.parse(now()))) return;
   const how = isThere ? 'written' : 'removed or emptied';
   const text = `${state.taskPath} was ${how} after iteration ${state.iteration} had begun: its agent may have had an earlier text`;
@@ -90,7 +90,7 @@ async function folderPrompt(
   const { context, loaded, task: ended, freshContext } = turn;
   const { files, env, now } = context;
   const { state } = loaded;
-  // A snapshot a few seconds old is reused unless a command or a wait gave something time to change.
+  // A snapshot a few seconds old is reused unless a command ran or a wait passed in which something could change.
   const isRecent = !freshContext && task.commands.length === 0 && ended?.waited === false && ended.gate === null;
   const made = await abortIfSuperseded(turn, (signal) =>
     taskPrompt({

@@ -19,14 +19,14 @@ export type OpenedPrompt = Dispatched | { readonly turn: Turn; readonly made: Pr
 
 export interface TaskKind {
   readonly openPrompt: (turn: Turn, step: PromptStep, listener: Listener) => Promise<OpenedPrompt>;
-  /** Verifies a claim. Rejects with the abort's reason once `turn.signal` is aborted. */
+  /** Verifies a claim. Rejects with the abort reason once `turn.signal` is aborted. */
   readonly verify: (turn: Turn) => Promise<{ readonly results: readonly CheckResult[]; readonly plan?: PlanAttempt }>;
 }
 
 /** Maximum number of files that one run of the checks reports as written. */
 const MOST_WRITTEN = 20;
 
-/** Reports changes of files that the checks rely on and that the task was free to change. */
+/** Reports changes of files on which the checks rely and which the task was free to change. */
 async function noteChanges(
   files: LoopFiles,
   contract: Contract,
@@ -43,7 +43,7 @@ async function noteChanges(
     const text = `${what} since the start; the checks rest on it`;
     recordNotice(files, state, { at: now(), kind: 'change', text, key: `change ${what}` });
   }
-  // A process of the agent may have shown the checks another file than the one that was compared.
+  // A process of the agent may have presented another file to the checks than the one that was compared.
   const written = [...writtenAt([...before.keys()], files.projectDir)].filter(
     ([key, time]) => before.get(key) !== time,
   );
@@ -56,7 +56,7 @@ async function noteChanges(
 /** Place where checks run. Default: the project or a clean copy of it, as the contract says. */
 type CheckPlace = { readonly where: 'project' } | { readonly where: 'commit'; readonly commit: string };
 
-/** Reports that the agent left the branch of the start: a claim is judged on what is checked out. */
+/** Reports that the agent left the branch of the start: a claim is judged by what is checked out. */
 async function noteBranch({ files, env, now }: Turn['context'], contract: Contract, state: LoopState): Promise<void> {
   const { startPointOf } = await import('../../task/git/start-point.ts');
   const branch = startPointOf(files, contract)?.tree.branch ?? null;
@@ -80,7 +80,7 @@ export async function runChecks(
   const { files, env } = context;
   const { stored, state } = loaded;
   if (stored === null) return [];
-  // The stored hash is only a claim; it is verified here, before anything runs.
+  // The stored hash is unproved until it is verified here, before anything runs.
   if (hashContract(stored.contract) !== state.contractHash)
     return [{ name: 'contract', outcome: 'changed', detail: show(HOOK_TEXTS.contractChanged, state) }];
   const signal = made();
@@ -95,7 +95,7 @@ export async function runChecks(
   const { checkUnchanged, unchangedFiles } = await import('../control/protection.ts');
   const { viewOf } = await import('../../task/git/git-view.ts');
   const { isInDependency } = await import('../../task/commands/installed-dependencies.ts');
-  // A clean copy links installed files, which changes their time.
+  // A clean copy contains installed files as links, which changes their time.
   const fixed = [...Object.keys(contract.scripts), ...unchangedFiles(files, contract)].filter(
     (key) => contract.verifyIn === undefined || !isInDependency(key),
   );

@@ -33,7 +33,7 @@ interface TaskPromptRequest extends Pick<TurnContext, 'files' | 'env' | 'now'> {
   readonly text: TaskText;
   readonly told: Told;
   readonly findings: ReturnType<typeof realFindings>;
-  /** The prompt goes to an agent without knowledge of the loop. */
+  /** True if the prompt goes to an agent that does not know the loop. */
   readonly fresh?: boolean;
   /** Recent snapshot of the project that is still valid; null requests a new one. */
   readonly before?: Snapshot | null;
@@ -106,7 +106,7 @@ export function promptWith(
   });
 }
 
-/** Returns the output of the commands that ran before the start, and tells it as that of this iteration; null if there is none. */
+/** Returns the output of the commands that ran before the start as that of this iteration; null if there is none. */
 function startEvidence({ files, contract, now, watch }: TaskPromptRequest): Evidence[] | null {
   if (contract.task?.commands.length === 0) return null;
   const evidence = takeStartEvidence(files, contract.loopId, now());
@@ -117,7 +117,7 @@ function startEvidence({ files, contract, now, watch }: TaskPromptRequest): Evid
   return evidence;
 }
 
-/** Renders the body. That of a prompt file without arguments and commands is literal text. */
+/** Renders the body. Without arguments and commands, the body of a prompt file is literal text. */
 function renderedBody(
   { text: { body }, contract, task }: Pick<TaskPromptRequest, 'text' | 'contract' | 'task'>,
   values: BodyValues,

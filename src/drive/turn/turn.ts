@@ -16,7 +16,7 @@ import type { TaskTurn } from '../records/iteration-record.ts';
 
 /** Abort reason: the client process has exited. */
 export const CLIENT_GONE = 'client-exit';
-/** Reason of the abort of a turn that its client has forgotten: the state is as after a hook that was killed. */
+/** Abort reason: the client has forgotten the turn. The state is as after a hook that was killed. */
 export const TURN_OVER = 'turn-over';
 
 export interface TurnContext {
@@ -34,7 +34,7 @@ export interface Loaded {
   readonly stored: StoredContract | null;
   /** Warning for the user and the next prompt if the state had to be restored; else null. */
   readonly restored: string | null;
-  /** Why the contract under which this loop was started cannot be believed; null if it can, or there is none. */
+  /** Why the contract under which this loop was started cannot be trusted; null if it can, or if there is none. */
   readonly lost: Message | null;
 }
 
@@ -50,14 +50,14 @@ export interface Turn {
   readonly transcriptPath: string | null;
   /** Epoch milliseconds by which the driver must have answered. */
   readonly deadline: number;
-  /** Aborted when the driver has to exit, or its client has exited. A Stop makes it only if it runs or waits for something. */
+  /** Aborted when the driver has to exit, or its client has exited. A Stop creates it only when it runs something or waits. */
   readonly signal: () => AbortSignal;
   /** Facts for the task folder about the iteration that ended; null for other tasks. */
   readonly task: TaskTurn | null;
   readonly lease: Lease | null;
-  /** The next prompt goes to an agent without knowledge of the previous iterations. */
+  /** True if the next prompt goes to an agent that does not know the previous iterations. */
   readonly freshContext: boolean;
-  /** On an abort the driver leaves the loop for its next call; otherwise the loop is paused. */
+  /** On an abort, the driver leaves the loop for its next call; otherwise the loop is paused. */
   readonly keepsLoopOnAbort: boolean;
 }
 
@@ -96,7 +96,7 @@ export interface Prompt {
   readonly assembled: AssembledPrompt;
   /** File that holds the whole prompt, relative to the project; null if there is none. */
   readonly path: string | null;
-  /** The body of the prompt is in the task file, so an agent can be pointed there. */
+  /** True if the body of the prompt is in the task file, so that an agent can be pointed there. */
   readonly isTaskFile: boolean;
 }
 
@@ -116,7 +116,7 @@ export function dispatch(turn: Turn, event: EngineEvent): Dispatched {
   });
 }
 
-/** Tells the user and the next prompt that the state on disk had been replaced by an older one, if it had. */
+/** Tells the user and the next prompt if the state on disk had been replaced by an older one. */
 export function announceWentBack(
   { state, wentBack }: Extract<ReadState, { readonly kind: 'loop' }>,
   at: string,
@@ -136,8 +136,8 @@ export function announceRestored(turn: Turn): Dispatched {
 }
 
 /**
- * Returns the loop with the contract that its state names: the user may have accepted another since it was loaded. One that
- * cannot be believed changes nothing, and is named as lost.
+ * Returns the loop with the contract that its state names: the user may have accepted another since it was loaded. A
+ * contract that cannot be trusted changes nothing and is named as lost.
  */
 function underContract(loaded: Loaded, state: LoopState, files: LoopFiles): Loaded {
   const { stored, restored } = loaded;
@@ -155,7 +155,7 @@ export function sameLoop({ loaded, context }: Turn, current: ReadState): Loaded 
   return { ...standing, restored: standing.restored ?? current.wentBack ?? null };
 }
 
-/** Pauses a loop because its evidence is lost, and names the loss in every report. An ended loop has set it aside. */
+/** Pauses a loop because its evidence is lost, which every report names. An ended loop has moved its evidence aside. */
 export function pauseForLoss(turn: Turn, message: Message): Dispatched {
   const { files, now } = turn.context;
   const { state } = turn.loaded;
@@ -192,7 +192,7 @@ export function startFreshTurn(turn: Turn): Dispatched {
 /** Result of a driver's own part: effects to run, or the answer that ends the call. */
 export type Next<Answer> = Dispatched | { readonly answer: Answer };
 
-/** Part of a turn in which hook, runner and router differ. */
+/** The part of a turn in which hook, runner and router differ. */
 export interface Driver<Answer> {
   /** Delivers the prompt: a hook answers with it, a runner runs an agent to its end, a router answers with a spawn. */
   readonly deliver: (turn: Turn, prompt: Prompt) => Promise<Next<Answer>>;
@@ -210,16 +210,16 @@ export interface Driver<Answer> {
 
 /** Facts about the rest of the plan for a loop that works on one task. */
 export interface PlanTerms {
-  /** Id of its task as the plan writes it. */
+  /** Id of its task, as written in the plan. */
   readonly task: string;
-  /** The main project, absolute. Its checkout is on the plan's branch. */
+  /** The main project, absolute, with the plan's branch checked out. */
   readonly mainDir: string;
   readonly branch: string;
   /** Number of tasks done in this session when the loop began. */
   readonly done: number;
-  /** Keys of the tasks that the user had marked (no-change) when the session began: an agent may write that into the plan. */
+  /** Keys of the tasks that the user had marked (no-change) when the session began; an agent may edit the plan later. */
   readonly noChange: readonly string[];
-  /** Results of the last verification before its task; absent if they are unknown. */
+  /** Results of the last verification before its task; absent if unknown. */
   readonly baseline?: Baseline;
   /** Files that the checks wrote before the start. */
   readonly written?: readonly string[];
@@ -229,8 +229,8 @@ export interface PlanTerms {
 export interface PlanPart extends PlanTerms {
   /**
    * Waits until every task before this one has ended. Resolves with the ids of the tasks done in this session; no other task
-   * is committed until `endTurn` or the end of the loop. Rejects with the abort's reason, and with RalphError `refused` if
-   * the turn can never come.
+   * is committed until `endTurn` or the end of the loop. Rejects with the abort reason, or with RalphError `refused` if the
+   * turn can never come.
    */
   readonly takeTurn: (signal: AbortSignal) => Promise<readonly string[]>;
   /** `work` is null for a task that is not done. */

@@ -30,7 +30,7 @@ interface Wait {
   /** Epoch milliseconds by which the driver must answer. */
   readonly deadline: number;
   readonly signal: AbortSignal;
-  /** State as the caller saved it. Later changes by other processes count, even those before this call. */
+  /** State as saved by the caller. Later changes by other processes count, even those made before this call. */
   readonly state: LoopState;
   /** Relative path of a file whose change ends the wait, or null. */
   readonly taskPath: string | null;
@@ -49,7 +49,7 @@ export async function waitStep(turn: Turn, until: string): Promise<Dispatched> {
   return end === 'command' ? withCommandText(passed) : passed;
 }
 
-/** Tells the user that a command of theirs has ended the wait: the agent may get no turn after it, which would continue the loop. */
+/** Tells the user that their command has ended the wait: the agent may get no turn after it, which would continue the loop. */
 export function withCommandText({ turn, effects }: Dispatched): Dispatched {
   return { turn, effects: [{ type: 'notify', message: HOOK_TEXTS.commandRuns }, ...effects] };
 }
@@ -78,9 +78,9 @@ export async function waitUntil(
   const task = taskFile === null ? '' : stamp(taskFile);
   // Comparing polls alone would miss a change between the save and the first poll.
   if (taskFile !== null && modifiedSince(taskFile, wait.state)) return 'changed';
-  // A missing state has an empty stamp, which null differs from.
+  // A missing state has an empty stamp, which differs from null.
   let state: string | null = null;
-  // Consecutive waits of no length would never let an abort through.
+  // Consecutive waits of zero length would never let an abort through.
   await new Promise((resolve) => setImmediate(resolve));
   for (;;) {
     if (wait.signal.aborted) return 'aborted';

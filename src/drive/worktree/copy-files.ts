@@ -30,8 +30,8 @@ const TASK_OWN = ['OPEN_QUESTIONS.md', 'RALPH_PROGRESS.md'];
 const LOOP_OWN = [LOOP_CONFIG, 'reflect.md'];
 
 /**
- * Copies task, uncommitted files of its folder and settings, or only those that are not there yet; returns relative paths. Follows
- * no links.
+ * Copies task, uncommitted files of its folder and settings, or only those still missing; returns relative paths. Follows no
+ * links.
  */
 export function copyTask(
   from: string,
@@ -77,7 +77,7 @@ function copyFiles(from: string, to: string, paths: readonly string[]): string[]
     .filter((path) => copyChanged(join(from, path), join(to, path), root));
 }
 
-/** Returns whether both are plain files with the same content and the same right to be run. */
+/** Returns whether both are plain files with the same content and the same executable bit. */
 export function isSame(one: string, other: string): boolean {
   const runs = (path: string): boolean => (statSync(path).mode & 0o100) !== 0;
   const isEqual = (): boolean => readFileSync(one).equals(readFileSync(other)) && runs(one) === runs(other);
@@ -107,7 +107,7 @@ function isPlainFile(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** Names of folders and files that package managers, compilers, test runners and systems make again by themselves. */
+/** Names of folders and files that package managers, compilers, test runners and systems create again by themselves. */
 const CACHES = new Set(
   [
     'node_modules bower_components .pnpm-store .yarn .venv venv vendor .bundle Pods .eggs',
@@ -121,8 +121,8 @@ const CACHED = /\.(?:pyc|pyo|tsbuildinfo|egg-info)$/;
 const CACHE_TAG = 'CACHEDIR.TAG';
 
 /**
- * Lists the files that git ignores in a work tree, relative to its root, without caches and the loop's own files. A folder that
- * is a repository of its own is one entry, with a final `/`. Throws `refused` if git does not answer.
+ * Lists the files that git ignores in a work tree, relative to its root, without caches and the loop's own files. A nested
+ * repository is one entry, with a final `/`. Throws `refused` if git does not answer.
  */
 export function ignoredFiles(dir: string, env: NodeJS.ProcessEnv): string[] {
   const words = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'];
@@ -153,7 +153,7 @@ function isOwn(path: string): boolean {
   return parts.some((_part, at) => isLoopsOwn(parts.slice(at).join('/')));
 }
 
-/** Returns size and time of each of these files, to tell later which ones are as they were. */
+/** Returns size and time of each of these files, to recognise unchanged ones later. */
 export function stampsOf(dir: string, paths: readonly string[]): Record<string, string> {
   return Object.fromEntries(paths.map((path) => [path, stampOf(dir, path)]));
 }
@@ -170,7 +170,7 @@ interface Submodule {
   readonly path: string;
 }
 
-/** Lists the submodules of a work tree, whether their files are there or not. */
+/** Lists the submodules of a work tree, whether or not their files exist. */
 function submodulesOf(dir: string, env: NodeJS.ProcessEnv): Submodule[] {
   if (!existsSync(join(dir, '.gitmodules'))) return [];
   const words = ['config', '--file', '.gitmodules', '--null', '--get-regexp', String.raw`^submodule\..*\.path$`];

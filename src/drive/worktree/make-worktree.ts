@@ -47,7 +47,7 @@ interface MadeWorktree {
   readonly place: WorktreePlace;
   /** True until its set-up has finished. */
   readonly needsSetUp: boolean;
-  /** This call has created it. */
+  /** True if this call has created it. */
   readonly isNew: boolean;
   readonly notices: readonly string[];
 }
@@ -65,7 +65,7 @@ export function makeWorktree(request: WorktreeRequest): MadeWorktree {
     if (record?.step === 'removing') clearAway(request, place, tipOf(projectDir, place.branch, env));
     if (existsSync(place.dir)) {
       const lost = lossOfRecord(projectDir, name, env);
-      // Files that a killed creation or removal lacks would count as deleted by the agent.
+      // Files missing after a killed creation or removal would count as deleted by the agent.
       if (lost !== null && request.existing !== 'resume') throw new RalphError('evidence-lost', lost);
       const notices = [
         WORKTREE_TEXTS.resumes(place.branch, place.dir),
@@ -97,7 +97,7 @@ export function checkWorktree({ projectDir, name, existing, env }: WorktreeReque
   if (existing === 'refuse') throw new RalphError('name-taken', WORKTREE_TEXTS.exists(name, dir));
 }
 
-/** Removes the remains of a killed run, which hold no work that was to be kept. */
+/** Removes the remains of a killed run, which contain no work to keep. */
 function clearAway(
   { projectDir, name, env }: WorktreeRequest,
   { dir, branch }: WorktreePlace,
@@ -108,7 +108,7 @@ function clearAway(
   dropWorktreeRecord(projectDir, name, env);
 }
 
-/** Makes git forget a worktree whose folder was removed by hand. Throws `refused` if commits were on no branch there. */
+/** Makes git forget a worktree whose folder was removed by hand. Throws `refused` if it had commits on no branch. */
 function forget({ projectDir, name, env }: WorktreeRequest, place: WorktreePlace): void {
   const commits = holdingsOf({ projectDir, place, env }).adrift.map(({ commit }) => commit);
   if (commits.length > 0) throw new RalphError('refused', WORKTREE_TEXTS.leftAdrift(name, commits));
@@ -206,8 +206,8 @@ export async function setUpWorktree(place: WorktreePlace, setUp: SetUp): Promise
 }
 
 /**
- * Gives a checkout what the main one has and git does not bring: hooks, submodules, ignored files that the user names, and what the
- * set-up command makes. Returns how that command failed, or null.
+ * Gives a checkout what the main one has and git does not provide: hooks, submodules, ignored files that the user names, and the
+ * results of the set-up command. Returns how that command failed, or null.
  */
 export async function furnish({ dir, projectDir }: Pick<WorktreePlace, 'dir' | 'projectDir'>, setUp: SetUp) {
   const { command, copies, sandbox, env, signal, tell } = setUp;
@@ -227,8 +227,8 @@ export async function furnish({ dir, projectDir }: Pick<WorktreePlace, 'dir' | '
 }
 
 /**
- * Copies the folder of a relative `core.hooksPath` into a worktree that lacks it, as `.husky/_`, which git ignores: commits there
- * then run the hooks of the main checkout, in the worktree. Copies nothing that is there.
+ * Copies the folder of a relative `core.hooksPath` into a worktree that lacks it, such as `.husky/_`, which git ignores: commits
+ * there then run the hooks of the main checkout, in the worktree. Overwrites nothing.
  */
 function takeHooks(mainRoot: string, dir: string, env: NodeJS.ProcessEnv): void {
   const folder = relativeHooks(mainRoot, env);
@@ -238,8 +238,8 @@ function takeHooks(mainRoot: string, dir: string, env: NodeJS.ProcessEnv): void 
 }
 
 /**
- * Names why hooks that run in the main checkout could not run in a worktree; empty if all can. `dir` is the worktree; null for one
- * that does not exist yet and that no command sets up.
+ * Names why hooks that run in the main checkout could not run in a worktree; empty if all can. `dir`: the worktree; null if it
+ * does not exist yet and no command sets it up.
  */
 export function hookProblems(mainRoot: string, dir: string | null, env: NodeJS.ProcessEnv): string[] {
   const folder = relativeHooks(mainRoot, env);
@@ -248,13 +248,13 @@ export function hookProblems(mainRoot: string, dir: string | null, env: NodeJS.P
   const named = namesIn(hooks).filter((name) => !name.endsWith('.sample'));
   const callers = named.filter((name) => readFileSync(join(hooks, name), 'utf8').includes('call_lefthook'));
   const isFound = onPath('lefthook', env) !== null || (dir !== null && existsSync(join(dir, LEFTHOOK)));
-  // Without it, the hook prints a line, and git commits as if it had passed.
+  // Without it, the hook prints a line, and git commits as if the hook had passed.
   return callers.length === 0 || isFound || !existsSync(join(mainRoot, LEFTHOOK))
     ? []
     : [WORKTREE_TEXTS.hooksWithout(callers, 'lefthook', LEFTHOOK)];
 }
 
-/** Where lefthook's hooks look for it, in the work tree of the commit alone. */
+/** Where lefthook's hooks look for it, only in the work tree of the commit. */
 const LEFTHOOK = 'node_modules/lefthook';
 
 function leadsOut(folder: string): boolean {

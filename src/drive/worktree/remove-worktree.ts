@@ -32,16 +32,16 @@ import {
 interface Removal {
   /** What a person has agreed to lose, as `lossTexts` describes it. */
   readonly agreed?: readonly string[];
-  /** Commit of the branch whose content is on the user's branch under other commits. */
+  /** Commit of the branch whose content is on the user's branch in other commits. */
   readonly delivered?: string;
-  /** Ignored files that the checks make again in any checkout. */
+  /** Ignored files that the checks create again in any checkout. */
   readonly madeByChecks?: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly at: string;
 }
 
 /**
- * Removes a worktree and its branch. Throws `work-lost`, naming it, if work would be lost without consent. Returns the
+ * Removes a worktree and its branch. Throws `work-lost`, naming the work, if any would be lost without consent. Returns the
  * branch's last commit (`tip`) and the folder with the journals and archive of its loops (`kept`), each null if there was none.
  */
 export function removeWorktree(
@@ -77,8 +77,8 @@ export function removeWorktree(
 }
 
 /**
- * Removes the files of a worktree and what git knows of it, whatever it holds. Does not prune: the worktrees of the user whose
- * folders are out of reach for a while are not ours.
+ * Removes the files of a worktree and git's record of it, whatever it contains. Does not prune: that would also drop the
+ * user's worktrees whose folders are temporarily out of reach.
  */
 export function removeFiles(projectDir: string, dir: string, env: NodeJS.ProcessEnv): void {
   // git's own check would refuse copied files and submodules.
@@ -86,7 +86,7 @@ export function removeFiles(projectDir: string, dir: string, env: NodeJS.Process
   const removed = userGit(projectDir, words, env);
   // A git process whose parent was killed may still be writing.
   rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
-  // A part that a killed process has left is no worktree for git, but a missing one is.
+  // For git, the partial remains of a killed process are not a worktree, but a missing folder still is.
   if (!removed.ok && isRegistered(projectDir, dir, env)) askGit(projectDir, words, env, `${dir} could not be removed`);
 }
 
@@ -108,7 +108,7 @@ function keptFolder(mainDir: string, env: NodeJS.ProcessEnv): string {
   return join(loopFiles(mainDir, null, env).runtimeDir, 'worktrees');
 }
 
-/** Returns the files of the loop `name` that were kept of its removed worktrees, newest first. */
+/** Returns the files of the loop `name` kept from its removed worktrees, newest first. */
 export function keptFiles(mainDir: string, name: string, env: NodeJS.ProcessEnv): LoopFiles[] {
   const folder = keptFolder(mainDir, env);
   return namesIn(folder)
@@ -118,17 +118,17 @@ export function keptFiles(mainDir: string, name: string, env: NodeJS.ProcessEnv)
     .map((entry) => loopFiles(join(folder, entry), name, env));
 }
 
-/** What a worktree holds that its removal, with its branch, would lose; stashes outlive it. Paths are relative to its root. */
+/** What the removal of a worktree and its branch would lose; stashes outlive it. Paths are relative to its root. */
 export interface Holdings {
-  /** Files with uncommitted changes that differ from the main project, also those at which git was told not to look. */
+  /** Files with uncommitted changes that differ from the main project, even those that git was told not to examine. */
   readonly uncommitted: readonly string[];
-  /** The user has locked it, so that nothing removes it. */
+  /** True if the user has locked it, so that nothing removes it. */
   readonly isLocked: boolean;
-  /** Number of commits that no branch but the loop's has. */
+  /** Number of commits that are on no branch but the loop's. */
   readonly unmerged: number;
-  /** Commits that were checked out there and that no branch has: the last of each line. */
+  /** Commits that were checked out there and are on no branch: the last of each line. */
   readonly adrift: readonly Adrift[];
-  /** Files that git ignores and that are neither caches nor made when the worktree was set up. */
+  /** Files that git ignores and that are neither caches nor created by the set-up of the worktree. */
   readonly ignored: readonly string[];
   /** Submodules with commits that the main project's copy of them lacks. */
   readonly submodules: readonly string[];
@@ -145,9 +145,9 @@ interface HoldingsRequest {
   readonly projectDir: string;
   readonly place: WorktreePlace;
   readonly env: NodeJS.ProcessEnv;
-  /** Commit of the branch whose content is on the user's branch under other commits. */
+  /** Commit of the branch whose content is on the user's branch in other commits. */
   readonly delivered?: string | undefined;
-  /** Ignored files that the checks make again in any checkout. */
+  /** Ignored files that the checks create again in any checkout. */
   readonly madeByChecks?: readonly string[] | undefined;
 }
 
@@ -216,7 +216,7 @@ function hiddenChanges(dir: string, env: NodeJS.ProcessEnv): string[] {
     .map(({ path }) => path);
 }
 
-/** Lists the files of a folder that is no work tree any more, without the loop's own. */
+/** Lists the files, except the loop's own, of a folder that is no longer a work tree. */
 function strays({ dir, projectDir }: WorktreePlace): string[] {
   if (!existsSync(dir)) return [];
   const from = (folder: string, path: string): string => relative(folder, path).replaceAll(sep, '/');
@@ -227,7 +227,7 @@ function strays({ dir, projectDir }: WorktreePlace): string[] {
     .map((path) => from(dir, path));
 }
 
-/** Returns the git folder of a worktree, also after its files were removed by hand; null if git has none. */
+/** Returns the git folder of a worktree, even after its files were removed by hand; null if git has none. */
 function gitDirOf(projectDir: string, dir: string, env: NodeJS.ProcessEnv): string | null {
   const folder = join(repositoryOf(projectDir, env).commonDir, 'worktrees');
   const names = existsSync(folder) ? readdirSync(folder) : [];
@@ -239,14 +239,14 @@ function gitDirOf(projectDir: string, dir: string, env: NodeJS.ProcessEnv): stri
 }
 
 interface Visits {
-  /** Commits that HEAD was moved away from by a checkout, and that of a detached HEAD. */
+  /** Commits from which a checkout moved HEAD away, and that of a detached HEAD. */
   readonly left: readonly string[];
   readonly branches: ReadonlySet<string>;
 }
 
 const NOWHERE: Visits = { left: [], branches: new Set() };
 
-/** Reads where the HEAD of a worktree has been. Commits that were amended, rebased or reset away were given up on purpose. */
+/** Reads where the HEAD of a worktree has been. Commits amended, rebased or reset away were abandoned on purpose. */
 function visitsIn(projectDir: string, gitDir: string, env: NodeJS.ProcessEnv): Visits {
   const git = (...words: string[]) => userGit(projectDir, [`--git-dir=${gitDir}`, ...words], env);
   const head = git('rev-parse', '--verify', '--quiet', 'HEAD^{commit}');
@@ -265,7 +265,7 @@ function visitsIn(projectDir: string, gitDir: string, env: NodeJS.ProcessEnv): V
   };
 }
 
-/** Returns the commits that no branch, remote branch or tag has, without those that lead to another one. */
+/** Returns the commits that are on no branch, remote branch or tag, without ancestors of another one. */
 function adriftAmong(projectDir: string, commits: readonly string[], env: NodeJS.ProcessEnv): Adrift[] {
   const tips: Adrift[] = [];
   for (const commit of new Set(commits)) {

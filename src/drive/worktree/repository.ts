@@ -41,7 +41,7 @@ function workTrees(projectDir: string, env: NodeJS.ProcessEnv) {
 
 /** Returns whether git has registered this directory as a work tree, even if it no longer exists. */
 export function isRegistered(projectDir: string, dir: string, env: NodeJS.ProcessEnv): boolean {
-  // One that was removed may still be registered.
+  // A removed one may still be registered.
   const real = (path: string): string => realPathOf(path) ?? path;
   return workTrees(projectDir, env).some((tree) => real(tree.dir) === real(dir));
 }
@@ -57,7 +57,7 @@ export function tipOf(projectDir: string, branch: string, env: NodeJS.ProcessEnv
   return ok ? text.trim() : null;
 }
 
-/** Returns what is checked out in a work tree; `branch` is null on a detached HEAD. Throws `refused` if git does not tell. */
+/** Returns what is checked out in a work tree; `branch` is null on a detached HEAD. Throws `refused` if git does not say. */
 export function checkedOut(dir: string, env: NodeJS.ProcessEnv) {
   const commit = askGit(dir, ['rev-parse', '--verify', 'HEAD^{commit}'], env, `the commit in ${dir} could not be read`);
   return { branch: branchOf(dir, env), commit };
@@ -65,19 +65,19 @@ export function checkedOut(dir: string, env: NodeJS.ProcessEnv) {
 
 /** Returns the branch that is checked out in a work tree; null on a detached HEAD. */
 export function branchOf(dir: string, env: NodeJS.ProcessEnv): string | null {
-  // git's own short form of a branch that shares its name with a tag is another name.
+  // If a branch shares its name with a tag, git's own short form is a different name.
   const { ok, text } = userGit(dir, ['symbolic-ref', '--quiet', 'HEAD'], env);
   return ok ? text.trim().replace('refs/heads/', '') : null;
 }
 
-/** Returns the sentence that names a merge or the like that is not finished in a work tree; null if there is none. */
+/** Returns a sentence about an unfinished merge or the like in a work tree; null if there is none. */
 export function unfinishedAt(dir: string, env: NodeJS.ProcessEnv): string | null {
   return unfinishedText(askGit(dir, ['rev-parse', '--absolute-git-dir'], env, 'the repository could not be read'));
 }
 
 /**
- * Counts the commits of these revisions that are on no branch but the excepted ones, no remote branch, no tag, and not in the
- * project's HEAD; nor in `delivered`, if given.
+ * Counts the commits of these revisions that are on no branch (except those in `excepted`), remote branch or tag, and in
+ * neither the project's HEAD nor `delivered`, if given.
  */
 export function ownCommits(
   projectDir: string,
@@ -100,7 +100,7 @@ export interface GitRun {
 }
 
 const MAX_OUTPUT = 64 * 1024 * 1024;
-/** Error of git while another process creates or removes a worktree, whose files are still empty. */
+/** git's error while another process creates or removes a worktree, whose files are still empty. */
 const BEING_MADE = /failed to read \S*worktrees\/.*commondir/;
 
 /** Runs git as the user does, without variables that select another repository. Throws `refused` if git is not installed. */
@@ -131,7 +131,7 @@ export function askGit(directory: string, words: readonly string[], env: NodeJS.
   return text.replace(/\n$/, '');
 }
 
-/** Moves the branch that is checked out to a commit that follows it, whatever `branch.NAME.mergeOptions` says. */
+/** Words that fast-forward the checked-out branch, whatever `branch.NAME.mergeOptions` says. */
 export const FAST_FORWARD = ['merge', '--ff-only', '--no-squash', '--quiet'];
 
 const WHAT = 'uncommitted changes could not be determined';
@@ -143,7 +143,7 @@ export function changedFiles(
   more: readonly string[] = [],
 ): { readonly changed: readonly string[]; readonly removed: readonly string[] } {
   const prefix = askGit(directory, ['rev-parse', '--show-prefix'], env, WHAT);
-  // Other processes may be committing; a status that refreshes the index would get in their way.
+  // Other processes may be committing; a status that refreshes the index would interfere.
   const options = ['--no-optional-locks', '-c', 'status.renames=false'];
   const words = [...options, 'status', '--porcelain=v1', '-z', '--untracked-files=all', ...more, '--', '.'];
   const text = askGit(directory, words, env, WHAT);

@@ -61,7 +61,7 @@ interface WorktreeRecord {
   readonly base: string;
   /** True if the branch existed before. */
   readonly hadBranch: boolean;
-  /** Size and time of the ignored files that were there once it was set up: copies, and what the set-up made. */
+  /** Size and time of the ignored files that existed once it was set up: copies, and results of the set-up. */
   readonly ours?: Readonly<Record<string, string>>;
   /** Command that set it up; null if there was none. */
   readonly setUp?: string | null;
@@ -71,12 +71,12 @@ interface WorktreeRecord {
   readonly maker: { readonly pid: number; readonly startedAt: string | null };
 }
 
-/** Reads the record; null if there is none, or it is lost: what is in the worktree then counts as work. */
+/** Reads the record; null if there is none or it is lost: all files in the worktree then count as work. */
 export function readWorktreeRecord(projectDir: string, name: string, env: NodeJS.ProcessEnv): WorktreeRecord | null {
   return unlessLost(() => provedRecord(projectDir, name, env), null);
 }
 
-/** Returns why the record of a worktree cannot be believed; null if it can, and if there is none. */
+/** Returns why the record of a worktree cannot be trusted; null if it can, or if there is none. */
 export function lossOfRecord(projectDir: string, name: string, env: NodeJS.ProcessEnv): Message | null {
   const lost = lossBy(() => provedRecord(projectDir, name, env));
   return lost && WORKTREE_TEXTS.recordLost(name, lost.text);

@@ -63,7 +63,7 @@ export async function waitForBackground(
   }
 }
 
-/** Records for what the loop waits and how long, for those who follow it: a hook prints nothing while it waits. */
+/** Records what the loop waits for and how long, for views: a hook prints nothing while it waits. */
 function recordWait({ context, loaded }: Turn, message: string, waitMs: number): void {
   const { files, now } = context;
   const { loopId, iteration } = loaded.state;

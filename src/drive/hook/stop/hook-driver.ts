@@ -45,7 +45,7 @@ async function allow(turn: Turn, message: string | null, notes: readonly string[
   return { systemMessage: lines.map((each) => withPrefix(each)).join('\n') };
 }
 
-/** Returns the message, and the report of an ended loop, which has the next command as well. */
+/** Returns the message, and the report of an ended loop, which also contains the next command. */
 async function endText(message: string, state: LoopState, { files, env }: Turn['context']): Promise<string> {
   if (state.status !== 'ended') return message;
   const { messageBeside, reportText } = await import('../../status/end-report.ts');

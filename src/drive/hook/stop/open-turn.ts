@@ -101,7 +101,7 @@ function loadFound(current: FoundState, records: LoopRecords, context: DriverCon
 
   const { stored, lost } = contractBehind(current, own, records, context);
   const last = own && stored && lastRecord(context.files, own.loopId);
-  // Neither another session's loop nor, for a session that was started for one, that of another program.
+  // It is another session's loop or, in a session started for a loop, that of another program.
   if (own === null && stored === null && (current.kind === 'loop' || wanted)) return NOT_OURS;
   if (stored !== null && (own === null || isRewritten(own, stored, last))) {
     if (wanted && wanted !== stored.contract.loopId) return NOT_OURS;
@@ -114,12 +114,12 @@ function loadFound(current: FoundState, records: LoopRecords, context: DriverCon
     ? { policy: stored.contract.policy, notes: [] }
     : policyFromEnvironment(context.env, context.files.projectDir);
   if (current.kind === 'loop') {
-    // A client that continues the conversation of one that was about to exit has found it alive at its start.
+    // A client that continues the conversation of a client about to exit found it still alive at its start.
     const isJoining = current.state.sessionId === null || current.state.sessionId === sessionId;
     const state = isJoining ? bindSession(current.state, client) : current.state;
     return { kind: 'loop', loaded: { state, policy, stored, restored: current.wentBack ?? null, lost } };
   }
-  // Takes over a loop that another program has begun.
+  // Takes over a loop created by another program.
   for (const note of notes) log(context.files, context.now(), 'environment', note);
   const { maxIterations } = policy;
   const begun = adoptFourKeys(current.file, { name: context.files.name, taskPath: DEFAULT_TASK, maxIterations });
@@ -130,7 +130,7 @@ function loadFound(current: FoundState, records: LoopRecords, context: DriverCon
 function contractBehind(current: FoundState, own: LoopState | null, found: LoopRecords, context: DriverContext) {
   if (own !== null) return contractOrLoss(context.files, own, found);
   if (current.kind === 'four-keys') return { stored: readContract(context.files, found.contract), lost: null };
-  // A state that names another session, of a loop that was bound to this one, was written by no process of ours.
+  // If a loop was bound to this session but its state names another, no process of ours wrote that state.
   const bound = boundLoop(found, context.env, context.input.sessionId);
   return { stored: bound === null ? null : contractIfOf(bound, found.contract), lost: null };
 }

@@ -50,7 +50,7 @@ export async function stop(context: DriverContext, { timeoutMs, signal }: StopOp
     if ('cancelled' in opened || (!isWaiting && endsByFlag(opened.turn, context))) return afterCancel(context);
     const { turn, effects } = isWaiting ? waited : await endOfTurn(opened.turn, context);
     const answer = await runEffects(turn, driver, effects);
-    // A state that was lost while the hook waited or checked is named now: no further Stop may come.
+    // A state that was lost during a wait or check is named now, since no further Stop may come.
     const isLost = answer === null && ['absent', 'corrupt'].includes(readState(context.files.state).kind);
     const now = isLost ? open() : null;
     return now !== null && 'answer' in now ? now.answer : answer;
@@ -63,15 +63,15 @@ export async function stop(context: DriverContext, { timeoutMs, signal }: StopOp
 function endsByFlag(turn: Turn, context: DriverContext): boolean {
   const { state, stored } = turn.loaded;
   const { files, env, now } = context;
-  // Evidence that is lost keeps no user from ending the loop.
+  // Lost evidence does not keep the user from ending the loop.
   const found = stored ?? findLiveContract(files, state.loopId);
   if (found === null) return false;
   const isOurs = ({ loopId }: LoopState): boolean => loopId === state.loopId;
-  // Stops of a session are sequential, so a missing record will never arrive.
+  // A session's Stops are sequential, so a missing record will never arrive.
   return applyFlagFiles(files, env, now(), found.contract, { isOurs, isBetweenTurns: true });
 }
 
-/** Leaves the marker where subagents work on in the background, so that their calls stay refused. */
+/** Keeps the marker while subagents continue in the background, so that their calls stay refused. */
 function afterCancel({ files, input }: DriverContext): HookAnswer {
   if (!input.backgroundTasks.some(({ running, command }) => running && command === null)) clearCancellation(files);
   return { systemMessage: withPrefix(TOOL_TEXTS.cancelledStop) };
@@ -103,7 +103,7 @@ function interruptionOf(loaded: Loaded, context: DriverContext): EngineEvent | n
   return launcherGone(context.env) ? { type: 'interrupted', at, by: 'client-exit' } : null;
 }
 
-/** Returns whether a person has put the session into plan mode. An agent does so without being asked, and goes on. */
+/** Returns whether a person has put the session into plan mode. An agent does so without being asked, and continues. */
 function isPlanning({ state, policy, stored, lost }: Loaded, { env, files, input }: DriverContext): boolean {
   if (input.raw['permission_mode'] !== 'plan' || stored?.contract.client?.permissionMode === 'plan') return false;
   const isAttended = env['CLAUDE_CODE_SESSION_ATTENDED'] !== '0' && !launchedHeadless(env);
@@ -113,7 +113,7 @@ function isPlanning({ state, policy, stored, lost }: Loaded, { env, files, input
   return mayPause && !plansByItself(files, state.loopId);
 }
 
-/** Returns whether the agent's last call about plan mode has begun it. The transcript may still lack that call (measured). */
+/** Returns whether the agent's last call about plan mode began it. The transcript may still lack that call (measured). */
 function plansByItself(files: LoopFiles, loopId: string): boolean {
   const isCall = /^(?:Enter|Exit)PlanMode$/;
   const last = readBackwards(
@@ -128,7 +128,7 @@ function plansByItself(files: LoopFiles, loopId: string): boolean {
 
 const CLIENT_POLL_MS = 2_000;
 
-/** Aborts when the client exits, or forgets a hook whose turn its user ended (Esc); it does not notify its hooks. */
+/** Aborts when the client exits or, after an Esc, forgets a hook: it does not notify its hooks. */
 export function abortWhenClientGone(controller: AbortController, context: DriverContext, parent: number): void {
   const { clientPid: pid, clientStartedAt: startedAt } = callingClient(context);
   const client = pid === null ? null : { pid, startedAt };
@@ -143,7 +143,7 @@ export function abortWhenClientGone(controller: AbortController, context: Driver
   timer.unref();
 }
 
-/** Returns a test for an end of this turn that the client tells by its transcript alone. */
+/** Returns a test for the end of this turn, for a client that shows it only in its transcript. */
 function turnWatch({ host, input: { transcriptPath }, now }: DriverContext): () => boolean {
   const since = now();
   let size: number | null = null;

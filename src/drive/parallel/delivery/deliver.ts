@@ -16,8 +16,8 @@ export interface Integrated {
 }
 
 /**
- * Takes back the files that a killed move has written before it moved the branch: exactly those that are as the commit has them.
- * Every other file is the user's.
+ * Removes the files that a killed move wrote before it moved the branch: exactly those equal to the commit. Every other file is
+ * the user's.
  */
 export function takeBackMove(projectDir: string, { from, commit }: Delivery, env: NodeJS.ProcessEnv): void {
   if (checkedOut(projectDir, env).commit !== from) return;
@@ -63,10 +63,10 @@ export function openPullRequest(
   if (onPath('gh', env) === null) return { message: INTEGRATE_TEXTS.pushed(name, branch, remote), outcome: 'done' };
   const from = { projectDir, env };
   try {
-    // A run that was killed after it had opened it opens no second one.
+    // If a run is killed after opening it, it opens no second one.
     const there = pulls.safeParse(ghJson(from, ['pr', 'list', '--head', branch, '--state', 'all', '--json', FIELDS]));
     if (!there.success) throw new RalphError('refused', INTEGRATE_TEXTS.otherAnswer);
-    // gh also lists those of forks whose branch has the same name.
+    // gh also lists requests from forks with a branch of the same name.
     const own = there.data.find(
       ({ state, headRefOid, isCrossRepository }) => headRefOid === tip || (state === 'OPEN' && !isCrossRepository),
     );

@@ -41,7 +41,7 @@ export interface Integration {
   readonly issue?: string | null;
   /** Loops of this run whose work is on the user's branch. */
   readonly before: readonly { readonly name: string; readonly delivery: Delivery }[];
-  /** Delivery that a killed process had begun; null if there is none. */
+  /** Delivery begun by a killed process; null if there is none. */
   readonly delivery: Delivery | null;
   /** Records a delivery before the user's branch moves. */
   readonly record: (delivery: Delivery) => void;
@@ -55,10 +55,10 @@ const MOST_TRIES = 5;
 
 /**
  * Delivers the work of a complete loop: merges or rebases it onto the user's current branch, or opens a pull request. Takes a
- * branch only if its worktree has it checked out and the loop's checks pass on its last commit. Joins it with the user's in a
- * checkout of its own; the user's branch moves once the checks of all loops of the run pass there, so a process that is killed
- * leaves no failing result on it. Keeps both branches and the worktree until all work is delivered. Can be repeated. Rejects
- * with the abort's reason.
+ * branch only if its worktree has checked it out and the loop's checks pass on its last commit. Joins the two branches in a
+ * checkout of its own; the user's branch moves only once the checks of all loops of the run pass there, so that a killed
+ * process leaves no failing result on it. Keeps both branches and the worktree until all work is delivered. Can be repeated.
+ * Rejects with the abort reason.
  */
 export async function integrate(request: Integration): Promise<Integrated> {
   const checkout = new IntegrationCheckout(request);
@@ -78,7 +78,7 @@ class OneIntegration {
   readonly #request: Integration;
   readonly #place: WorktreePlace;
   readonly #checkout: IntegrationCheckout;
-  /** Ignored files that set-up and checks made in the checkout. */
+  /** Ignored files that set-up and checks created in the checkout. */
   #madeByChecks: readonly string[] = [];
 
   constructor(request: Integration, checkout: IntegrationCheckout) {
@@ -120,7 +120,7 @@ class OneIntegration {
     return this.#failed(INTEGRATE_TEXTS.moves(name));
   }
 
-  /** Refuses a worktree that is missing, off its branch, or in conflict, or has commits in a submodule, which a merge leaves behind. */
+  /** Refuses a worktree that is missing, off its branch, in conflict, or has commits in a submodule, which a merge leaves behind. */
   #refuseStand(): Ended {
     const { projectDir, name, env } = this.#request;
     const { dir, branch } = this.#place;
@@ -164,7 +164,7 @@ class OneIntegration {
     const view = viewAtEnd(worktreeLoop(projectDir, name, env), contract);
     if (!(await areHooksPinned(this.#place.projectDir, { env, view })))
       return this.#failed(INTEGRATE_TEXTS.hooks(name));
-    // git knows no path whose deletion is staged, as by `git mv`, and refuses to add it.
+    // git does not know a path whose deletion is staged, as by `git mv`, and refuses to add it.
     const known = ['diff', '--cached', '--name-only', '--no-renames', '--diff-filter=D', '--relative', '-z'];
     const staged = new Set(userGit(dir, known, env).text.split('\0'));
     const isThere = (path: string): boolean => lstatSync(join(dir, path), { throwIfNoEntry: false }) !== undefined;
@@ -175,7 +175,7 @@ class OneIntegration {
     return committed.ok ? null : this.#failed(INTEGRATE_TEXTS.uncommitted(name, dir, committed.complaint));
   }
 
-  /** Returns the terms of the loop's verification. Throws `contract-missing` if they are not known. */
+  /** Returns the terms of the loop's verification. Throws `contract-missing` if they are unknown. */
   #verified(): Verified & { readonly loopId: string } {
     const { projectDir, name, env } = this.#request;
     const files = worktreeLoop(projectDir, name, env);
@@ -240,11 +240,11 @@ class OneIntegration {
     return this.#failed(INTEGRATE_TEXTS.conflict(name, this.#place.branch, files));
   }
 
-  /** Removes the worktree of delivered work, unless the worktree holds other work. */
+  /** Removes the worktree of delivered work, unless it holds other work. */
   #clearAway(delivery: Delivery | null): Integrated {
     const { projectDir, name, env } = this.#request;
     const { branch } = this.#place;
-    // The user may have switched to another one while the loops ran.
+    // The user may have switched to another branch while the loops ran.
     const onto = checkedOut(projectDir, env).branch ?? 'HEAD';
     const said = delivery?.how === 'merge' ? INTEGRATE_TEXTS.merged : INTEGRATE_TEXTS.rebased;
     const text = delivery === null ? INTEGRATE_TEXTS.already(name) : said(name, branch, onto);
@@ -270,12 +270,12 @@ class OneIntegration {
   }
 
   #failed(message: string): Integrated {
-    // It quotes checks and hooks of git.
+    // The message quotes checks and git hooks.
     return { message: redact(message), outcome: 'failed' };
   }
 }
 
-/** Reads under which terms a loop was verified. Throws `contract-missing` if they are lost. */
+/** Reads the terms under which a loop was verified. Throws `contract-missing` if they are lost. */
 function termsOf(
   projectDir: string,
   { name, loopId, setUp, copies }: Omit<Verified, 'contract'> & { readonly loopId: string },

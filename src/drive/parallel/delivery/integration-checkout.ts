@@ -11,7 +11,7 @@ import { removeFiles } from '../../worktree/remove-worktree.ts';
 import { askGit, checkedOut, type GitRun, isRegistered, repositoryOf, userGit } from '../../worktree/repository.ts';
 import { INTEGRATE_TEXTS } from '../messages.ts';
 
-/** Terms under which the work of a loop was verified, as far as another checkout needs them. */
+/** Terms under which the work of a loop was verified, to the extent that another checkout needs them. */
 export interface Verified {
   readonly name: string;
   readonly contract: Contract;
@@ -21,7 +21,7 @@ export interface Verified {
 
 export interface CheckedLoop {
   readonly name: string;
-  /** Results that are not ok; a set-up that failed is one of them. */
+  /** Results that are not ok, including a failed set-up. */
   readonly failed: readonly CheckResult[];
 }
 
@@ -40,7 +40,7 @@ interface CheckoutOptions {
 
 /**
  * Checkout beside the loops' worktrees, in which commits are checked and branches joined before the user's branch moves. It is
- * made again for each commit, so that nothing of an agent or of an earlier check is in it.
+ * created anew for each commit, so that it contains nothing of an agent or of an earlier check.
  */
 export class IntegrationCheckout {
   readonly #options: CheckoutOptions;
@@ -63,7 +63,7 @@ export class IntegrationCheckout {
     askGit(projectDir, words, env, `${commit.slice(0, 12)} could not be checked out`);
   }
 
-  /** Removes the checkout, also one that a killed process has left. */
+  /** Removes the checkout, even one left by a killed process. */
   close(): void {
     const { projectDir, env } = this.#options;
     if (existsSync(this.#dir) || isRegistered(projectDir, this.#dir, env)) removeFiles(projectDir, this.#dir, env);
@@ -78,15 +78,15 @@ export class IntegrationCheckout {
   }
 
   /**
-   * Rebases the commit that is checked out onto another one, and moves no branch, also not with the user's `rebase.updateRefs`.
-   * Returns the result, or why git refused.
+   * Rebases the checked-out commit onto another one. Moves no branch, whatever the user's `rebase.updateRefs` says. Returns the
+   * result, or why git refused.
    */
   rebase(onto: string): string | Refused {
     return this.#joined(this.#git(['-c', 'rebase.updateRefs=false', 'rebase', '--quiet', onto]));
   }
 
   /**
-   * Sets the checkout up and runs the commands that verified these loops. Equal commands run once. Rejects with the abort's
+   * Sets the checkout up and runs the commands that verified these loops. Equal commands run once. Rejects with the abort
    * reason.
    */
   async check(loops: readonly Verified[]): Promise<CheckedLoop[]> {
@@ -97,7 +97,7 @@ export class IntegrationCheckout {
       const key = JSON.stringify([setUp, copies, ...TERMS.map((term) => contract[term])]);
       const known = contract.task === null ? done.get(key) : undefined;
       const own = { projectDir, command: setUp, copies, sandbox: contract.sandbox, env, signal };
-      // Its notices are about a worktree without an agent.
+      // Its notices concern a worktree without an agent.
       const unfit = known === undefined ? await furnish(this.#place, { ...own, tell: () => undefined }) : null;
       if (unfit !== null) {
         const detail = `${unfit.how}.\n${unfit.output}`;
@@ -112,7 +112,7 @@ export class IntegrationCheckout {
     return checked;
   }
 
-  /** Lists the ignored files that set-up and checks have made, relative to the root of the work tree. */
+  /** Lists the ignored files that set-up and checks created, relative to the root of the work tree. */
   made(): string[] {
     return ignoredFiles(this.#dir, this.#options.env);
   }
@@ -143,5 +143,5 @@ export class IntegrationCheckout {
   }
 }
 
-/** Terms of a contract on which the result of its commands depends. */
+/** Terms of a contract that affect the results of its commands. */
 const TERMS = ['validation', 'scripts', 'programs', 'environment', 'sandbox', 'guardrails'] as const;

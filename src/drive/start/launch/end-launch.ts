@@ -12,7 +12,7 @@ import { endLeftRunning, leftRunningText } from '../../status/left-running.ts';
 import { LAUNCH_TEXTS } from '../../turn/messages.ts';
 import { dispatch, type Turn } from '../../turn/turn.ts';
 
-/** Returns how the loop ended, after its client has exited. A loop that is still live was interrupted. */
+/** Returns how the loop ended after its client exited. A loop that is still live was interrupted. */
 export async function endLaunch(
   turn: Turn,
   { requiresProof, headless }: { readonly requiresProof: boolean; readonly headless: boolean },
@@ -39,13 +39,13 @@ export async function endLaunch(
   return { code, message: `${told}${report}` };
 }
 
-/** Names what the agent left running, such as the command of a client that was killed; ends it after the loop has ended. */
+/** Names what the agent left running, such as the command of a killed client; ends it if the loop has ended. */
 async function leftText(
   loopId: string,
   { ended, headless }: { readonly ended: boolean; readonly headless: boolean },
 ): Promise<string | null> {
   if (!ended) return leftRunningText(loopId);
-  // A client at a terminal may have other work; its hook has named what the loop left.
+  // A client at a terminal may have other work; its hook has named what the loop left running.
   return headless ? await endLeftRunning(loopId) : null;
 }
 

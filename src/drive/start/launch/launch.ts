@@ -20,7 +20,7 @@ import { type ClientRun, runClient } from './run-client.ts';
 interface LaunchOptions extends ClientRun {
   /** Prints a hook's message, which has its prefix. */
   readonly repeat: (text: string) => void;
-  /** Exits with 3 if the loop completes unverified. */
+  /** True if the run exits with 3 when the loop completes unverified. */
   readonly requiresProof: boolean;
 }
 
@@ -110,7 +110,7 @@ async function staysWaiting(milliseconds: number, turn: Turn): Promise<boolean> 
   }
 }
 
-/** Records an API error at the transcript's end: under `-p` the client ends its StopFailure hook (measured). */
+/** Records an API error at the transcript's end: under `-p` the client kills its StopFailure hook (measured). */
 function noteApiError(turn: Turn, since: string): void {
   const state = readLoop(turn.context.files, turn.loaded.state.loopId);
   if (state === null || state.status === 'paused') return;

@@ -50,7 +50,7 @@ export async function runClient(
     checks: contract === undefined ? [] : checkCommands(files, contract),
     mayRun: contract?.mayRun ?? [],
   });
-  // A shell hangs up on the whole group of its job.
+  // A shell sends SIGHUP to the whole group of its job.
   const leads = headless && !isAtTerminal();
   const child = spawn(client, args, {
     stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],
@@ -66,7 +66,7 @@ export async function runClient(
   const endWatch = leaveOutSleep(turn, options.say);
   try {
     await once(child, 'exit');
-    // A client behind a wrapper works on when only the wrapper is killed.
+    // If only a client's wrapper is killed, the client itself continues.
     if (leads && child.signalCode !== null && child.pid !== undefined) await endGroup(child.pid);
   } finally {
     clearInterval(ending);
@@ -89,10 +89,10 @@ function endWithLoop(child: ChildProcess, { context: { files }, loaded }: Turn, 
   }, POLL_MS);
 }
 
-/** Polls between the signals for a headless client whose loop has used its time. */
+/** Polls between signals to a headless client whose loop has used its time. */
 const POLLS_AFTER_LIMIT = 3;
 
-/** Ends the loop when its max_time has passed, though its agent is busy, and a headless client with it. */
+/** Ends the loop at its max_time even if its agent is busy, and a headless client with it. */
 function endAtLimit(child: ChildProcess, turn: Turn, { headless }: ClientRun): NodeJS.Timeout | undefined {
   const { context, loaded } = turn;
   const { files, now } = context;
@@ -119,7 +119,7 @@ function endAtLimit(child: ChildProcess, turn: Turn, { headless }: ClientRun): N
 /** Size above which a prompt may not fit an argument list; the client is then pointed to the file. */
 const ARGUMENT_LIMIT = 100 * 1024;
 
-/** Makes the prompt of the client's first iteration. Returns null if the loop is not running, or no longer is. */
+/** Makes the prompt of the client's first iteration. Returns null if the loop is not running or stops running. */
 async function firstPrompt(begun: Turn, say: (text: string) => void): Promise<string | null> {
   const { context, loaded } = begun;
   const { files, now } = context;

@@ -24,7 +24,7 @@ export function pendingContract(files: LoopFiles): Contract {
   return proved(stored).contract;
 }
 
-/** Returns the terms that await consent. Throws as `pendingContract`. */
+/** Returns the terms that await consent. Throws like `pendingContract`. */
 export function pendingTerms(files: LoopFiles): ConsentTerms {
   const contract = pendingContract(files);
   return consentTerms(contract, listUnder(files, contract.tdd));
@@ -61,7 +61,7 @@ export function giveConsent(
   });
 }
 
-/** Records who approved a start. Throws `refused` with the difference if its terms are no longer those that were shown. */
+/** Records who approved a start. Throws `refused`, with the difference, if its terms are not those that were shown. */
 export function recordApproval(
   { prepared, approval, at }: Approved,
   loop: Pick<LoopState, 'loopId' | 'iteration'>,
@@ -72,7 +72,7 @@ export function recordApproval(
   recordConsent(prepared.files, loop, at, approval.terms, approval.by);
 }
 
-/** Records that a person agreed to a loop that an agent asked for. */
+/** Records that a person agreed to a loop requested by an agent. */
 function recordConsent(
   files: LoopFiles,
   loop: Pick<LoopState, 'loopId' | 'iteration'>,

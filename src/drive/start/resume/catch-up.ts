@@ -14,9 +14,9 @@ import { lastLoopIn } from '../find-task.ts';
 import { formerEvidence } from './former-evidence.ts';
 
 /**
- * Moves the worktree of a begun task to the tip of the plan's branch before its loop is resumed, whose contract is fixed from the
- * files there: checks and protected files count as they are on the branch. What the agent of a killed process did to the latter is
- * undone first; the rest of its work is left to the loop itself.
+ * Before a begun task's loop is resumed, moves its worktree to the tip of the plan's branch: the loop's contract is fixed from the
+ * files there, and checks and protected files count as they are on the branch. First reverts what the agent of a killed process
+ * did to the protected files; the rest of its work is left to the loop itself.
  */
 export async function catchUpToResume(
   files: LoopFiles,
@@ -34,7 +34,7 @@ export async function catchUpToResume(
     if (live !== null) restoreBeforeResume(files, state, contract, { env, at: now() });
     return true;
   };
-  // The start itself says which evidence is lost.
+  // The start itself names the lost evidence.
   const recorded = unlessLost(
     () => isSettled() && { of: readUnchanged(files, contract, contract.unchanged ?? []) },
     false,
@@ -46,7 +46,7 @@ export async function catchUpToResume(
   const set = unchangedSet(files, contract, env);
   const changed = recorded.of === null ? [] : changesOfUnchanged(files, recorded.of, set);
   const paths = changed.map(({ path }) => relative(files.projectDir, path));
-  // A file that is as on the branch comes from there, by whatever move.
+  // A file equal to the branch's came from there, by whatever move.
   const isOfBranch = paths.every((path) => isAsInMain(place, path)) && areCommitted(place, paths);
   storeProtected(files, contract, env, isOfBranch ? null : contract);
 }

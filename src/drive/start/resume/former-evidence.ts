@@ -15,8 +15,8 @@ import type { Approved } from '../stages.ts';
 import { consentTerms, diffTerms, requireApproved } from '../terms/consent-terms.ts';
 
 /**
- * Returns the contract under which a resumed loop was left: null for an ended loop, one without a contract, and a lost one.
- * `lost` says why it cannot be believed.
+ * Returns the contract under which a resumed loop was left; null for an ended loop, for a loop without a contract, and if
+ * it is lost: `lost` then says why it cannot be trusted.
  */
 export function formerEvidence(files: LoopFiles, state: LoopState) {
   if (findContract(files) === 'absent' && findEndedContract(files, state.loopId) !== null)
@@ -25,7 +25,7 @@ export function formerEvidence(files: LoopFiles, state: LoopState) {
   return { live: stored?.contract.loopId === state.loopId ? stored : null, lost };
 }
 
-/** Returns which evidence of a loop that is to be resumed is lost; null if none is. Changes nothing. */
+/** Returns the lost evidence of a loop that is to be resumed; null if there is none. Changes nothing. */
 export function lossOf(files: LoopFiles, state: LoopState): Message | null {
   const { live, lost } = formerEvidence(files, state);
   if (live === null) return lost;
@@ -36,7 +36,7 @@ export function lossOf(files: LoopFiles, state: LoopState): Message | null {
   });
 }
 
-/** Restores what the agent of a former process changed last. Returns which evidence is lost; null if none is. */
+/** Restores what the agent of a former process changed last. Returns the lost evidence; null if there is none. */
 export function lossAtResume(
   files: LoopFiles,
   left: LoopState,
@@ -52,7 +52,7 @@ export function lossAtResume(
   });
 }
 
-/** Records that the present state takes the place of lost evidence. Throws `evidence-lost` unless the user said so. */
+/** Records that the present state replaces lost evidence. Throws `evidence-lost` unless the user said so. */
 export function takeNewStart({ prepared, at, gitPins }: Approved, loss: Message, state: LoopState): string {
   const { request, files, terms } = prepared;
   if (request.takesNewStart !== true) throw new RalphError('evidence-lost', about(loss, state));
@@ -70,7 +70,7 @@ const LOCKED = 'the contract of this loop is locked (accept: never), and a resum
 
 /**
  * Returns the changes of these settings that a resume adopts: the agent may have made them since the start. Throws RalphError
- * `refused` if the former contract is locked; the one of an ended loop no longer is.
+ * `refused` if the former contract is locked, which that of an ended loop no longer is.
  */
 export function adoptedChanges(
   former: { readonly contract: Contract; readonly isLive: boolean } | null,

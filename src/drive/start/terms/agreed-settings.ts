@@ -20,8 +20,8 @@ export interface RiskySetting {
 const MOST = 1_000;
 
 /**
- * Returns the settings of the task file and of configuration files that widen what may run or be reached, and that the user
- * has not agreed to yet. Options are the user's own.
+ * Returns the settings of the task file and of configuration files that widen what may run or be reached and to which the
+ * user has not yet agreed. Options are the user's own.
  */
 export function unagreedSettings(
   { projectDir, env, mode: driver = 'hook', agreed = [] }: Pick<StartRequest, 'projectDir' | 'env' | 'mode' | 'agreed'>,
@@ -39,7 +39,7 @@ export function unagreedSettings(
   });
 }
 
-/** Returns a setting as it is shown and remembered; one of a project counts only there. */
+/** Returns a setting in the form that is shown and remembered; a project's setting counts only there. */
 export function riskySetting(projectDir: string, source: Source, key: string, value: unknown): RiskySetting {
   // A worktree belongs to its main project.
   const [project = projectDir] = realpathSync(projectDir).split(`/${WORKTREES}/`);
@@ -80,10 +80,10 @@ function pathOf(env: NodeJS.ProcessEnv): string {
   return join(outsideRoot(env), 'agreed-settings.json');
 }
 
-/** Where a value comes from, and what it takes the place of. */
+/** Source of a value, and the values that it overrides. */
 interface ValueOrigin {
   readonly source: Source;
-  /** Values of the same key in the files of a wider scope, over which this one takes precedence. */
+  /** Values of the same key in files of a wider scope, which this one overrides. */
   readonly wider: readonly unknown[];
   readonly driver: 'hook' | 'runner' | 'router';
 }
@@ -91,7 +91,7 @@ interface ValueOrigin {
 /** Returns whether a value from a file widens what may run or be reached. */
 type Widens = (value: unknown, origin: ValueOrigin) => boolean;
 
-/** Either one answer for a key with everything in it, or one for each key of a group. */
+/** One answer for a key with everything in it, or one for each key of a group. */
 type Classified<T> = {
   readonly [K in keyof T]-?:
     | Widens
@@ -101,7 +101,7 @@ type GroupOf<T> = T extends object ? Classified<T> : never;
 
 const always: Widens = () => true;
 
-/** A key that describes, limits or checks the work. By starting a loop, its user agrees to the commands that check it. */
+/** For keys that describe, limit or check the work. By starting a loop, its user agrees to the commands that check it. */
 const never: Widens = () => false;
 
 /** Modes that allow no more than a start without a mode. */
@@ -109,7 +109,7 @@ const HARMLESS_MODES = ['default', 'plan', 'acceptEdits'];
 
 const isLonger: Widens = (value) => !Array.isArray(value) || value.length > 0;
 
-/** Says if rules of a file with a wider scope are missing here. */
+/** Returns whether rules in a file of wider scope are missing here. */
 const dropsRules: Widens = (value, { wider }) => {
   const kept = new Set((Array.isArray(value) ? value : []).map((rule) => JSON.stringify(rule)));
   return wider.some((rules) => Array.isArray(rules) && rules.some((rule) => !kept.has(JSON.stringify(rule))));
@@ -125,7 +125,7 @@ const confinesLess: Widens = (value, { source, wider }) => {
   return wider.some((other) => SANDBOX_MODES.indexOf(String(other)) > SANDBOX_MODES.indexOf(String(value)));
 };
 
-/** Every key of a file, and when its value needs the consent of a person. */
+/** Every key of a file, and when its value needs a person's consent. */
 const KEYS: Classified<Frontmatter> = {
   validation: never,
   unchanged: never,
@@ -183,12 +183,12 @@ const KEYS: Classified<Frontmatter> = {
   max_iterations: never,
 };
 
-/** Paths of the keys that have an answer of their own: `agent`, `sandbox.mode`. */
+/** Paths of the keys with an answer of their own: `agent`, `sandbox.mode`. */
 export const CLASSIFIED_KEYS: readonly string[] = Object.entries(KEYS).flatMap(([key, answer]) =>
   typeof answer === 'function' ? [key] : Object.keys(answer).map((inner) => `${key}.${inner}`),
 );
 
-/** Returns whether the value of a key, which comes from a file, needs the consent of a person. */
+/** Returns whether the value of a key in a file needs a person's consent. */
 export function widens(path: string, value: unknown, origin: ValueOrigin): boolean {
   const answer = valueAt(KEYS, path);
   return typeof answer === 'function' && (answer as Widens)(value, origin);

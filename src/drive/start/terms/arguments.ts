@@ -9,7 +9,7 @@ import { RalphError } from '../../../text/message.ts';
 import { START_TEXTS } from '../../turn/messages.ts';
 import type { ContractRequest, Resolved } from '../stages.ts';
 
-/** Returns the terms of a task folder with the values of its arguments; null for another task. Throws `usage` for arguments that the task does not declare, or that are missing. */
+/** Returns the terms of a task folder with the values of its arguments; null for another task. Throws `usage` for undeclared or missing arguments. */
 export function taskTermsOf(
   { args: given = {}, formerArgs = {}, env, projectDir }: ContractRequest,
   taskPath: string,
@@ -36,7 +36,7 @@ export function taskTermsOf(
   return withQuestions(terms, taskFolder(projectDir, taskPath), resolved);
 }
 
-/** Requires OPEN_QUESTIONS.md where the folder has one at the start, unless a setting says otherwise: then it may not vanish. */
+/** Requires OPEN_QUESTIONS.md if the folder has one at the start, unless a setting says otherwise: it must not vanish then. */
 function withQuestions(terms: TaskTerms, folder: string, { sources }: Resolved): TaskTerms {
   const { openQuestions, ...rest } = terms;
   const isSet = sources['open_questions'] !== 'default';

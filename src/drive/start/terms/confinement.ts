@@ -6,7 +6,7 @@ import type { ContractTerms } from '../../../task/settings/build-contract.ts';
 import { RalphError } from '../../../text/message.ts';
 import type { ContractRequest, Resolved } from '../stages.ts';
 
-/** Returns the sandbox of agent and checks, or why there is none. Throws `sandbox-missing` if the task requires a sandbox that this system does not have. */
+/** Returns the sandbox of agent and checks, or why there is none. Throws `sandbox-missing` if the task requires a sandbox and this system has none. */
 export function confinementOf(
   { projectDir, env, launched = false, mode: driver }: ContractRequest,
   { settings, sources }: Resolved,

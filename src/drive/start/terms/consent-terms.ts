@@ -8,7 +8,7 @@ import { printable } from '../../../term/format.ts';
 import { RalphError } from '../../../text/message.ts';
 import { formatDuration } from '../../../text/time.ts';
 
-/** Everything that a user agrees to, as key and value; a list has one entry for each item. Ids and times are not included. */
+/** Everything to which a user agrees, as key and value; a list has one entry for each item. Without ids and times. */
 export type ConsentTerms = readonly (readonly [key: string, value: string])[];
 
 /** Returns the terms of a loop. `list` holds the scenarios of a test-first loop. */
@@ -49,7 +49,7 @@ export function listTerms({ scenarios, scripts }: Pick<TddRecord, 'scenarios' | 
   ];
 }
 
-/** Returns the terms of notifications. A command is one line, because its words belong together. */
+/** Returns the terms of notifications. A command is one term, because its words belong together. */
 function notifyTerms({ notify }: Contract): ConsentTerms {
   if (notify === undefined) return [];
   const { command, ...rest } = notify;
@@ -134,7 +134,7 @@ export function showTerms(terms: ConsentTerms): string[] {
   return shown.map(([key, value]) => `  ${key.padEnd(width)}  ${value}`);
 }
 
-/** Returns a term for people: times of the policy, which are milliseconds, as durations. */
+/** Returns a term for people: times of the policy, in milliseconds, become durations. */
 function shownTerm([key, value]: ConsentTerms[number]): [key: string, value: string] {
   if (/_ms$/.test(key) && /^\d+$/.test(value)) return [key.slice(0, -'_ms'.length), formatDuration(Number(value))];
   return [printableLine(key), printableLine(value)];

@@ -7,7 +7,7 @@ import type { PreparedContract } from '../stages.ts';
 import type { ConsentTerms } from './consent-terms.ts';
 
 /**
- * Returns the terms that a user agrees to, identical on every machine: the sandbox's settings as written instead of its
+ * Returns the terms to which a user agrees, identical on every machine: the sandbox's settings as written instead of
  * absolute paths, no hashes of files in a home directory, and the command that sets up each new work tree.
  */
 export function portableTerms(prepared: PreparedContract): ConsentTerms {
@@ -23,7 +23,7 @@ export function portableTerms(prepared: PreparedContract): ConsentTerms {
 const FIXED = 'RALPH_FIXED_TERMS';
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** Writes terms for a run, which uses them instead of the then current task file, settings and scripts. */
+/** Writes terms for a run, which uses them instead of the task file, settings and scripts at its start. */
 export function passTerms(path: string, fixed: PreparedContract): NodeJS.ProcessEnv {
   const text = JSON.stringify(fixed);
   writeAtomically(path, text, 0o600);
