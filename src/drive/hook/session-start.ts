@@ -60,7 +60,7 @@ export async function sessionStart(context: DriverContext): Promise<HookAnswer |
   }
   const { mode, iteration } = current.state;
   if (input.source !== 'startup' || wanted || mode !== 'hook' || clientAlive(current.state)) return null;
-  // A session that is started by hand does not take over a loop whose client has exited.
+  // A session started by hand does not take over a loop whose client has exited.
   return { systemMessage: withPrefix(HOOK_TEXTS.interruptedLoop(iteration), current.state) };
 }
 
