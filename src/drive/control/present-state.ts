@@ -21,16 +21,16 @@ export function presentState(files: LoopFiles): ReadState {
   return current.kind === 'loop' ? { ...current, state: withLostTurn(current.state).state } : current;
 }
 
-/** Pauses a loop whose last turn has ended without a hook; after an answer to the user that Esc ended, it waits for the next. */
+/** Pauses a loop whose last turn has ended without a hook; after a cut answer to the user (Esc), it waits for the next one. */
 export function withLostTurn(state: LoopState): Transition {
   if (state.status === 'running' && isAnswerLost(state)) return { state: { ...state, turn: 'rest' }, effects: [] };
-  // Codex ends a hook that waits without a signal, and Gemini CLI forgets it. A message then is answered, and the wait goes on.
+  // Codex ends a waiting hook without a signal, and Gemini CLI forgets it. A message is answered, and the wait continues.
   const lost = lostTurn(state, ['running', 'paused', 'waiting', 'verifying']);
   if (lost === null || state.status === 'ended') return { state, effects: [] };
   return lost.type === 'interrupted' ? interrupted(state, lost) : apiError(state, lost);
 }
 
-/** Returns what ended the turn without a hook, by the transcript: the user (Esc), or an error of the API in Codex; null if nothing did. */
+/** Returns what ended the turn without a hook, by the transcript: the user (Esc), or an API error in Codex; null if nothing did. */
 export function lostTurn(
   state: LoopState,
   among: readonly LoopState['status'][] = ['running', 'paused'],
@@ -70,12 +70,12 @@ export function driverWait({ status, loopId }: LoopState, files: LoopFiles, at: 
   return type === 'wait.started' && why === 'retry' ? { why, until: String(until) } : null;
 }
 
-/** What the client waits for when only one of its menus is open, as by `/config`; the agent works on. */
+/** Client's status while one of its menus is open, as by `/config`; the agent continues to work. */
 const MENU = 'dialog open';
-/** How long a client has been idle when no turn is about to begin; it records a new one late. */
+/** Time for which a client must have been idle before no turn is about to begin: it records a new turn late. */
 const AT_REST_MS = 15_000;
 
-/** Returns what a loop's client needs from its user, by its own record (measured): after `/plan` it gives the agent no turn. */
+/** Returns what a loop's client needs from its user, by its own record (measured): after `/plan` it starts no turn. */
 export function awaitedOfUser(state: LoopState): 'dialog' | 'message' | null {
   const { mode, status, turn, clientPid, sessionId, marks } = state;
   if (needsMessage(state)) return 'message';

@@ -84,7 +84,7 @@ function mayBind(state: LoopState, client: ClientIdentity, { files, env, input }
   if (wanted !== state.loopId || state.mode !== 'hook') return false;
   // Another conversation of the same client takes the loop over, unless the agent works in the first one.
   if (sameClient(state, client)) return input.source === 'clear' || awaitsUser(state);
-  // A launcher that resumes the loop of a dead client passes the loop's id.
+  // A launcher that resumes a dead client's loop passes the loop's id.
   return env['RALPH_LOOP_ID'] === wanted && !clientAlive(state);
 }
 

@@ -72,7 +72,7 @@ function toNewContext(systemMessage: string | null, { files }: DriverContext): H
   return { ...told, hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } };
 }
 
-/** Records the API error that the former client ended with; a limit that still applies pauses the loop. */
+/** Records the API error with which the former client ended; a limit that still applies pauses the loop. */
 function recordApiError(before: LoopState, context: DriverContext): void {
   const { files, input } = context;
   const noted = lastApiError(input.transcriptPath);

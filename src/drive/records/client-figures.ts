@@ -52,7 +52,7 @@ export function readCalls(files: LoopFiles, loopId: string, from: number, outcom
   let failedShellCalls = 0;
   for (const { loopId: owner, callId, id, type, tool, outcome } of lines.entries) {
     if (owner !== loopId) continue;
-    // A runner's own events about calls use another key. They alone report calls that need no guard.
+    // A runner's own events about calls use another key. For calls that need no guard, there are no others.
     if (callId === undefined) {
       if (!READERS.includes(String(tool))) continue;
       asked.add(id);

@@ -66,7 +66,7 @@ export interface LiveLoop extends Readonly<Pick<CommonState, LiveFacts>> {
   readonly paused: { readonly reason: string; readonly message: string; readonly resumesAt: string | null } | null;
   /** True while its client or runner is running; null while no client is bound. */
   readonly clientAlive: boolean | null;
-  /** As `isSuspended`. */
+  /** True if its process is stopped, as by Ctrl+Z (`isSuspended`). */
   readonly suspended?: true;
   readonly usage: Omit<LoopState['usage'], 'costBaseUsd'> | null;
   /** Accepted changes, restored files and the like, oldest first; absent if there are none. */
@@ -120,7 +120,7 @@ function lostLoopOf(
 }
 
 function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv): LiveLoop | null {
-  // The four keys say nothing of these.
+  // The four keys do not say.
   if (found.kind === 'four-keys')
     return { ...asLive(loopOfFourKeys(found.file, files, env), files), loopId: null, usage: null };
   return found.kind === 'loop' && found.state.status !== 'ended' ? asLive(found.state, files) : null;
@@ -154,7 +154,7 @@ function asLive(state: LoopState, files: LoopFiles): LiveLoop {
   };
 }
 
-/** Returns whether the client or runner of a loop is stopped, as by Ctrl+Z; false where there is no /proc. */
+/** Returns whether the client or runner of a loop is stopped, as by Ctrl+Z; false without /proc. */
 export function isSuspended({ clientPid }: LoopState): boolean {
   return clientPid !== null && statFields(clientPid)[0] === 'T';
 }

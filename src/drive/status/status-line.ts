@@ -37,7 +37,7 @@ export async function printStatusLine(
   if (stdout.trim() !== '') out(stdout.replace(/\n$/, ''));
 }
 
-/** Returns the live loop, or this session's ended one; null if none. Called once a second: too often for a LoopReport. */
+/** Returns the live loop, or this session's ended one; null if none. Called every second: too often for a LoopReport. */
 function shownLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopState | null {
   const current = presentState(files);
   if (current.kind === 'loop') return current.state;
@@ -45,7 +45,7 @@ function shownLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopState | null {
   return last?.kind === 'loop' && last.state.loopId === env['RALPH_LOOP_ID'] ? last.state : null;
 }
 
-/** Returns `ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85`, with the countdown while the loop waits, for `awaited` if any. */
+/** Returns `ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85`, with a countdown while the loop waits, and what it waits for. */
 export function loopStatusLine(
   state: LoopState,
   at: string,
@@ -53,7 +53,7 @@ export function loopStatusLine(
   awaited: string | null = null,
 ): string {
   const { maxIterations, usage } = state;
-  // The loop's own: what the session's cost has grown by since the loop began in it, and its earlier cost.
+  // The loop's own cost: its earlier cost, and the growth of the session's cost since the loop began in it.
   const { costUsd } = addUsage(usage, null, state.status === 'ended' ? null : sessionCost);
   return [
     `ralph: ${state.name ?? 'default'}`,
@@ -73,7 +73,7 @@ function waitText(wait: DriverWait | null, at: string): string | null {
 function statusText(state: LoopState, at: string): string {
   switch (state.status) {
     case 'waiting': {
-      // A message of the user has ended the hook that waited; the answer's Stop waits on.
+      // A message of the user has ended the hook that waited; the Stop after the answer continues the wait.
       if (state.turn === 'user') return 'waiting for the next answer';
       if (state.waiting.woken) return 'waking';
       const next = state.waiting.why === 'pace' ? 'waiting, next iteration' : 'idle, wakes';
