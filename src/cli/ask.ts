@@ -45,7 +45,7 @@ export function askInPerson(files: LoopFiles, asked: Question): Person {
   const current = readState(files.state);
   const client = current.kind === 'loop' ? current.state.clientPid : null;
   if (terminal !== null && client !== null && terminalOf(client) === terminal)
-    throw new RalphError('refused', `"${command}" needs a terminal other than that of the loop's client.`);
+    throw new RalphError('refused', `Run "${command}" in another terminal: the loop's client runs in this one.`);
   const [input, output] = openTerminal(refusal ?? NEEDS_PERSON(command));
   try {
     const text = [heading, ...lines, '', `${question} Type yes to agree: `].map((line) => printable(line));
@@ -59,7 +59,7 @@ export function askInPerson(files: LoopFiles, asked: Question): Person {
 }
 
 const NEEDS_PERSON = (command: string): string =>
-  `"${command}" needs a person at a terminal, who reads what changes and types yes. No option replaces that.`;
+  `"${command}" shows what changes and waits until you type yes, so run it at a terminal. No option answers for you.`;
 
 function openTerminal(refusal: Message | string): [input: number, output: number] {
   try {

@@ -203,7 +203,7 @@ export function loopTable(loops: readonly BriefLoop[]): string {
 
 /** Refuses to replace a loop that is active on a path. */
 export function activeText(path: string, status?: string): Message {
-  return offer(`a loop on ${path} is active${status === undefined ? '' : ` (${status})`}.`, {
+  return offer(`a loop on ${path} is active${status === undefined ? '' : ` (${statusWords(status)})`}.`, {
     'End it first': `stop ${quoted(path)}`,
     'Or now': `cancel ${quoted(path)}`,
   });

@@ -14,8 +14,8 @@ type Lines<T extends RunnerEvent['type']> = (event: RunnerEventOf<T>, attached: 
 /** Lines that show an event to people; other events have none. */
 const LINES: { readonly [T in RunnerEvent['type']]?: Lines<T> } = {
   'run.started': ({ name, taskPath }, attached) => [
-    withPrefix(`${name === null ? 'The loop' : `Loop ${name}`} works on ${taskPath}.`),
-    `Ctrl+C ${attached ? 'leaves it running' : 'once stops after the iteration'}.`,
+    withPrefix(`${name === null ? 'The loop' : `Loop ${name}`} is working on ${taskPath}.`),
+    `Ctrl+C ${attached ? 'leaves it running' : 'stops it after this iteration; a second one cancels it'}.`,
   ],
   'iteration.started': ({ begins, maxIterations, task }) => [
     '',

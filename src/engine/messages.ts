@@ -99,7 +99,7 @@ export function unclaimedText(failed: CheckResult | undefined): string {
   return `A check fails: ${asSentence(firstLine(reasonText(failed)))}`;
 }
 
-export const CHECKS_CUT = ' The checks of the last claim were ended before they had finished.';
+export const CHECKS_CUT = ' The checks of the last claim were cut short.';
 
 export function sharedBudgetText(reading: string): string {
   return `Stopped: the shared budget of these loops is exhausted: ${reading}.`;

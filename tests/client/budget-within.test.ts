@@ -108,7 +108,7 @@ longTest('session: max_time ends the checks of a claim, and the end says so', as
     const run = await project.run();
     assert.equal(run.code, 2, `${run.said}\n${run.stderr}`);
     assert.equal(project.ended().as, 'budget-exhausted');
-    assert.match(project.ended().message, /checks of the last claim were ended/);
+    assert.match(project.ended().message, /checks of the last claim were cut short/);
     assert.deepEqual([project.workspace.has('begun'), project.workspace.has('over')], [true, false]);
   });
 });

@@ -99,7 +99,7 @@ describe('a terminal that showed a run', { concurrency: 2 }, () => {
         const plain = await terminal.history();
         assert.match(
           plain,
-          /Ctrl\+C once stops after the iteration\.\n\n─── Iteration 1 of 5 ───\n {2}✓ Bash echo one/,
+          /Ctrl\+C stops it after this iteration; a second one cancels it\.\n\n─── Iteration 1 of 5 ───\n {2}✓ Bash echo one/,
         );
       });
     });

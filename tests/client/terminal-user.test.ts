@@ -47,7 +47,7 @@ test('a user speaks', async (t) => {
       'a command of the client typed during the wait runs at once, and its user learns how the loop goes on',
       async () => {
         await terminal.submit('/context');
-        await terminal.waitFor(/if your command gives it no turn, send any message/, 'Context');
+        await terminal.waitFor(/if your command makes it answer nothing, send any message/, 'Context');
         await loop.waitForState('the end of the wait', ({ turn }) => turn === 'user');
         assert.match(loop.main('status'), /is waiting for (?:the next answer of the agent|a message)/);
         await terminal.submit('good night');

@@ -175,7 +175,7 @@ test('a message comes with the next prompt, and another agent is not accepted', 
   task(p, 'max_iterations: 2\nagent: evil');
   const accept = p.ralph(['accept']);
   assert.equal(accept.code, 1);
-  assert.match(accept.stderr, /The agent cannot change from .*agent\.sh to evil/);
+  assert.match(accept.stderr, /You cannot change the agent from .*agent\.sh to evil/);
   p.write('go-1', '');
   await until('the second prompt', () => existsSync(join(p.dir, 'prompt-2.txt')));
   p.write('go-2', '');

@@ -53,7 +53,7 @@ test('an agent cannot accept its own change, be it detached, in the background, 
   const cmd = agent(p, [EMPTIES_CHECK, ...Object.values(attacks), `echo ${SIGNAL}`].join('\n'));
   const { code, stdout } = p.ralph(['run', '--plain', '--agent', cmd]);
   for (const name of Object.keys(attacks)) {
-    assert.match(p.read(`${name}.out`), /needs a person at a terminal|shell of an agent|--yes/, name);
+    assert.match(p.read(`${name}.out`), /so run it at a terminal|shell of an agent|--yes/, name);
     assert.match(p.read(`${name}.out`), /\nexit 1\n$/, name);
   }
   assert.equal(code, 2, stdout);
@@ -115,7 +115,7 @@ test('the terminal of the loop’s own client is refused', async (t) => {
     `sed -i "s/\\"clientPid\\": null/\\"clientPid\\": $$/" ${state}; $RALPH accept; true`,
   );
   await own.waitForExit();
-  assert.match(await own.history(), /"accept" needs a terminal other than that of the loop's client/);
+  assert.match(await own.history(), /Run "accept" in another terminal: the loop's client runs in this one/);
   assert.equal(inPerson(p, ['accept']).code, 0, 'control: another terminal');
 });
 

@@ -183,7 +183,10 @@ test('a word that names a task folder opens it, and says how to draft the task i
   p.write('auth/RALPH.md', '---\n---\nWork.\n');
   p.write('lint/notes.md', 'no task folder');
   const opened = await commandHere(p, ['draft', 'auth', '--json']);
-  assert.match(opened.stderr, /auth is a task folder, which was opened\. .* ralph-loop draft --name NAME "auth"/);
+  assert.match(
+    opened.stderr,
+    /auth is an existing task folder, so it is checked instead\. .* ralph-loop draft --name NAME "auth"/,
+  );
   assert.equal(opened.json['path'], join(p.dir, 'auth/RALPH.md'));
   assert.equal((await commandHere(p, ['draft', './auth'])).stderr, '', 'a path alone needs no word about it');
   assert.equal(

@@ -149,7 +149,7 @@ test('a hook that was changed after init is kept, with a warning that loops may 
   await commandHere(p, ['init']);
   p.write('.claude/hooks/ralph-stop-hook.cjs', 'process.exit(0)\n');
   const { json } = await commandHere(p, ['init', '--json']);
-  assert.match(String(json['notes']), /ralph-stop-hook\.cjs: changed since init wrote it/);
+  assert.match(String(json['notes']), /init left your changed \S+ralph-stop-hook\.cjs alone/);
   assert.equal(p.read('.claude/hooks/ralph-stop-hook.cjs'), 'process.exit(0)\n');
 });
 

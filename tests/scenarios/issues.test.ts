@@ -22,7 +22,7 @@ test('an issue becomes a task, a pull request that says what was proved, and one
   );
   const [, { body = '' } = {}] = pulls;
   assert.match(body, /\| <code>npm (?:run )?test.*<\/code> \| failed \| passed \|/);
-  assert.match(body, /Proof: red-to-green\. 1 iterations, cost/);
+  assert.match(body, /Proof: red-to-green\. 1 iteration, cost/);
   assert.match(body, /sum\.cjs +\| +2 \+-/);
   assert.match(body, /^Closes https:\/\/example\.invalid\/o\/r\/issues\/7$/m);
   assert.equal(comments.length, 1);

@@ -82,7 +82,7 @@ longTest('an agent cannot change the checks of a task that has not begun', (t) =
   const more = { MAIN_DIR: p.dir };
   const answer = run(p, [...jobs(names), '--parallel', '1'], more);
   assert.equal(answer.code, 1, answer.stdout + answer.stderr);
-  assert.match(answer.stdout, /the settings of jobs\/b\/RALPH\.md are no longer those with which the run began/);
+  assert.match(answer.stdout, /the settings of jobs\/b\/RALPH\.md have changed since the run began/);
   assert.deepEqual(log(p), ['+a', '-a']);
   // Control: the user takes them by a resume.
   assert.deepEqual([run(p, ['--resume'], more).code, log(p).slice(2)], [2, ['+b', '-b']]);
@@ -196,7 +196,7 @@ test('nothing is merged over changes of the user, as start and end say, until a 
   assert.equal(again.code, 0, again.stdout + again.stderr);
   assert.match(again.stderr, /all tasks have ended; integrating their work\./);
   assert.deepEqual([p.read('a.txt'), p.read('b.txt')], ['a\n', 'b\n']);
-  assert.match(p.ralph(['resume']).stderr, /there is no live loop here/, 'nothing is left');
+  assert.match(p.ralph(['resume']).stderr, /There is no live or incomplete loop to resume/, 'nothing is left');
 });
 
 test('beside uncommitted changes, unverified work keeps its own reason with --require-verified', (t) => {
@@ -351,7 +351,7 @@ test('work that Ctrl+C left unintegrated is not done, says why, and is integrate
   p.ralph(['run', '.ralph/docs', '--agent', './agent.sh'], agents(p));
   assert.match(
     p.ralph(['resume', '--max-iterations', '2'], agents(p)).stdout,
-    /Loop docs works on[\s\S]*Iteration 2 of 2/,
+    /Loop docs is working on[\s\S]*Iteration 2 of 2/,
   );
   p.write('.claude/ralph/PROMPT.md', `---\nmax_iterations: 1\nvalidation: ["false"]\n---\nWork.\n`);
   assert.match(p.ralph(['run', '--agent', './agent.sh'], agents(p)).stdout, /ralph-loop resume --max-iterations 2/);

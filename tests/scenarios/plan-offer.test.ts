@@ -23,7 +23,7 @@ for (const [answer, isWritten] of [
     const screen = await shown.waitFor(/Add them to the plan/);
     assert.match(screen, /This plan has no validation commands\. The project has:\s+npm test/);
     await shown.submit(answer);
-    await shown.waitFor(isWritten ? /Added them under/ : /The loop works on|No checks/);
+    await shown.waitFor(isWritten ? /Added them under/ : /The loop is working on|No checks/);
     assert.equal(/^validation:\n *- .*npm test/m.test(p.read('PLAN.md')), isWritten, p.read('PLAN.md'));
     await shown.close();
   });

@@ -213,7 +213,7 @@ test('a resume of a blocked task takes up the run, and never the whole plan in t
   p.write('PLAN.md', p.read('PLAN.md').replace('(blocked) ', ''));
   writeFileSync(join(p.home, 'go'), '');
   const alone = p.ralph(['run', '--resume', '--loop', 'PLAN-Task-2'], p.env);
-  assert.match(alone.stderr, /works on Task 2 of PLAN\.md beside others\. Resume all of them from the project: /);
+  assert.match(alone.stderr, /is working on Task 2 of PLAN\.md beside others\. Resume all of them from the project: /);
   const resumed = p.ralph(['resume', 'PLAN-Task-2'], p.env);
   assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
@@ -452,7 +452,7 @@ test('an agent cannot change the checks of the tasks that begin after its own', 
   const p = planProject(t, planText([{ id: 1 }, { id: 2, needs: [1] }]), cheat, 'test ! -e work/2\n');
   const { code, stdout } = p.run(['PLAN.md', '--plan', '--parallel', '2']);
   assert.equal(code, 1, stdout);
-  assert.match(stdout, /the settings of PLAN\.md are no longer those with which the run began/);
+  assert.match(stdout, /the settings of PLAN\.md have changed since the run began/);
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
   // Control: the user takes them by a resume.
   assert.equal(p.run(['--resume']).code, 0);

@@ -16,7 +16,7 @@ test('footers of the configuration end the message of each commit', (t) => {
   assert.equal(code, 0);
   assert.match(
     stdout,
-    /^ralph-loop: The loop works on PLAN\.md\.\nCtrl\+C once .*\n\n─── Iteration 1 of 25 │ Task 1, Make 1 ───$/m,
+    /^ralph-loop: The loop is working on PLAN\.md\.\nCtrl\+C .*\n\n─── Iteration 1 of 25 │ Task 1, Make 1 ───$/m,
   );
   assert.equal(
     p.git('log', '-1', '--format=%B').trim(),

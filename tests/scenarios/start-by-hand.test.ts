@@ -32,7 +32,10 @@ test('a start by hand where no hook is installed says how to get them', (context
   assert.match(warning, /The hooks are not installed in this project.*Install them: ralph-loop init\./);
   assert.match(warning, /Or run without a session: ralph-loop run plain\/RALPH\.md\.$/m);
   const agent = 'echo RALPH_AUDIT_COMPLETE_NO_FINDINGS';
-  assert.match(p.ralph(['run', 'plain/RALPH.md', '--plain', '--agent', agent]).stdout, /Loop plain works on plain/);
+  assert.match(
+    p.ralph(['run', 'plain/RALPH.md', '--plain', '--agent', agent]).stdout,
+    /Loop plain is working on plain/,
+  );
   const runners = p.ralph(['start', '--mode', 'runner', '--task', 'later']);
   assert.equal(runners.stderr.replace(NO_UNDO, ''), '', 'a runner needs no hooks in the project');
 });

@@ -91,7 +91,7 @@ test('a number chooses another mode, one key another limit, and the checks do no
   await terminal.submit('much');
   await terminal.waitFor(
     KEYS,
-    /Notes {5}Your answer is not used: [\s\S]*budget\.max_cost\s+must\s+be\s+a\s+number\s+above\s+0/,
+    /Notes {5}Your answer was not used: [\s\S]*budget\.max_cost\s+must\s+be\s+a\s+number\s+above\s+0/,
   );
   await terminal.key('c');
   await terminal.waitFor('Cost in all, in dollars:');
@@ -431,7 +431,7 @@ test('a narrow screen shows what the agent may run; Esc leaves a question; an un
   await terminal.waitFor(/Time in all/);
   await terminal.send('0');
   await terminal.key('Enter');
-  await terminal.waitFor(KEYS, /Your\s+answer\s+is\s+not\s+used:[\s\S]*longer\s+than\s+0/);
+  await terminal.waitFor(KEYS, /Your\s+answer\s+was\s+not\s+used:[\s\S]*longer\s+than\s+0/);
   await terminal.key('q');
   assert.equal(await terminal.waitForExit(), 130);
   assert.equal(p.has('.ralph'), false);

@@ -58,7 +58,7 @@ test('a four-key state keeps the limit of the configuration in status and list, 
   p.write(STATE, FOUR_KEYS);
   assert.match((await commandHere(p, ['status'])).stdout, /3 of 7 done/);
   assert.match((await commandHere(p, ['list'])).stdout, / 3\/7 /);
-  assert.match(p.ralph(['report']).stderr, /only the four basic keys, .* Take the loop over: ralph-loop resume/);
+  assert.match(p.ralph(['report']).stderr, /only a session can continue it\. Take the loop over: ralph-loop resume/);
   await commandHere(p, ['reset']);
   assert.match((await commandHere(p, ['status'])).stdout, /3 iterations of 7,/);
 });
@@ -128,7 +128,7 @@ test('a loop whose turn has ended without a hook is paused for every command, be
   assert.match((await commandHere(p, ['resume'])).stdout, /The loop is resumed\. Send any message in its session/);
   assert.deepEqual([state()['status'], state()['turn'], await status()], ['running', 'rest', 'running']);
   assert.match((await commandHere(p, ['status'])).stdout, /^The loop is waiting for a message in its session\.$/m);
-  assert.match((await commandHere(p, ['explain'])).stdout, /It goes on after a message in its session/);
+  assert.match((await commandHere(p, ['explain'])).stdout, /It is waiting for a message in its session/);
   const until = '2099-01-01T00:00:00Z';
   const waiting = { since: at, until, delayMs: 1, last: false, woken: false, seen: null };
   changeState(p, { status: 'waiting', waiting, turn: 'agent', lastDecision });
@@ -256,7 +256,10 @@ test('reset refuses while the client is alive, and --force ends the loop like ca
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /is alive.*reset --force/);
   assert.ok(p.has(STATE));
-  assert.match(unattended(p, ['reset', '--force']).stderr, /"reset --force" needs a person at a terminal/);
+  assert.match(
+    unattended(p, ['reset', '--force']).stderr,
+    /"reset --force" shows what changes and waits until you type yes, so run it at a terminal/,
+  );
   assert.match(inPerson(p, ['reset', '--force'], 'no').stderr, /nothing was reset/);
   assert.ok(p.has(STATE));
   const reset = inPerson(p, ['reset', '--force', '--json']);

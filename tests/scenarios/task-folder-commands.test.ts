@@ -383,7 +383,10 @@ test('a path that is no task folder of this project has its own error in every c
   for (const name of someOf(['stop', 'cancel', 'status'], 3, 2)) {
     assert.match(p.ralph([name, 'a', '--loop', 'x']).stderr, new RegExp(`${name} takes a path or --loop, not both`));
   }
-  assert.match(p.ralph(['resume', '--launch']).stderr, /there is no live loop here\. List the loops: ralph-loop list/);
+  assert.match(
+    p.ralph(['resume', '--launch']).stderr,
+    /There is no live or incomplete loop to resume\. Start one: ralph-loop run TASK/,
+  );
 });
 
 test('a task folder behind a link inside the project is the same folder', async (t) => {

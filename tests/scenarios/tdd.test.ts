@@ -158,7 +158,7 @@ test('a list from an agent runs nothing until the user agrees in another termina
   assert.match((await tdd(where, 'init --consent', AGENT)).stderr, /--consent is for the user/);
   const fresh = await commandHere(where, ['tdd', 'init', '--fresh', '--scenario', 'y', '--command', 'exit 1'], AGENT);
   assert.equal(fresh.code, 0, 'its own list, which nobody has agreed to, it may make anew');
-  assert.match(unattended(where, ['tdd', 'init', '--consent']).stderr, /needs a person at a terminal/);
+  assert.match(unattended(where, ['tdd', 'init', '--consent']).stderr, /so run it at a terminal/);
   assert.equal(inPerson(where, ['tdd', 'init', '--consent']).json['consented'], true);
   assert.equal(told(await tdd(where, 'red', AGENT)).ok, true, 'the steps serve agents');
   const swap = await commandHere(where, ['tdd', 'init', '--fresh', '--scenario', 'x', '--command', 'true'], AGENT);
@@ -495,7 +495,7 @@ test("a step runs the programs that the user agreed to, whatever the agent's she
   for (const env of [fake, bash]) assert.match(told(await tdd(where, 'green', env)).problem ?? '', /it still fails/);
   // As long as that is the user's own word, it counts.
   const refused = unattended(where, ['tdd', 'init', '--consent'], { PATH: fake.PATH });
-  assert.match(refused.stderr, /needs a person at a terminal/);
+  assert.match(refused.stderr, /so run it at a terminal/);
   const agreed = inPerson(where, ['tdd', 'init', '--consent'], 'yes', { PATH: fake.PATH });
   assert.equal(agreed.code, 0, agreed.stderr);
   assert.match(agreed.screen, /environment PATH: .* -> .*fake/);

@@ -15,7 +15,7 @@ test('a check that runs past max_time is ended, and the end says that the claim 
   const { code, stdout, stderr } = p.ralph(['run', '--agent', cmd]);
   assert.equal(code, 2, stdout + stderr);
   assert.match(stdout, EXHAUSTED);
-  assert.match(stdout, /The checks of the last claim were ended before they had finished\./);
+  assert.match(stdout, /The checks of the last claim were cut short\./);
   assert.deepEqual([p.has('begun'), p.has('over')], [true, false]);
   assert.equal(p.ralph(['status', '--json']).json['lastLoop']?.['status' as never], 'budget-exhausted');
 });

@@ -34,7 +34,7 @@ test('an undo is refused while another undo of the project is at work, and goes 
   ]) {
     const { code, stderr } = await commandHere(p, words);
     assert.equal(code, 1);
-    assert.match(stderr, /Another undo is at work in this project\. Nothing was changed\. Wait for it\.\n$/);
+    assert.match(stderr, /Another undo is running in this project\. Nothing was changed\. Try again later\.\n$/);
   }
   assert.equal((await commandHere(p, ['undo', '--dry-run'])).code, 0, 'a look is free');
   assert.equal(p.read('kept.txt'), 'one\nmore\n');
@@ -56,7 +56,7 @@ test('an undo is refused while another loop works on the same files', async (t) 
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /Another loop works on these files\. Nothing was changed\. Stop it first: ralph-loop stop .*other\.?\n$/,
+    /Another loop is working on these files, so nothing was changed\. Stop it first: ralph-loop stop .*other\.?\n$/,
   );
   assert.equal(p.read('kept.txt'), 'one\nmore\nmore\n');
   assert.equal((await commandHere(p, ['undo', 'other', '--yes'])).code, 0, 'control: it has ended');

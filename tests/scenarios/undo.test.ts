@@ -318,7 +318,7 @@ test('outside git the start and an undo say that there is none', async (t) => {
   assert.match(stdout, /^ {2}There is no undo: the files of the start were not recorded\.$/m);
   assert.match(
     (await commandHere(p, ['undo', '--yes'])).stderr,
-    /This loop cannot be undone: its start was not recorded/,
+    /This loop cannot be undone, because its start was not recorded/,
   );
 });
 

@@ -187,7 +187,7 @@ test('a record that names another loop, task or name does not pass for the one i
   forge(p, { loopId: other.loopId, name: other.name });
   const named = await differences(p, '--proof', PROOF);
   assert.equal(named['record'], 'not the one that the loop wrote on this machine');
-  assert.equal(named['contract'], 'the contract of this loop is another one');
+  assert.equal(named['contract'], 'not the contract of this loop');
   p.write(PROOF, first);
   forge(p, { task: other.task });
   assert.equal((await differences(p, '--proof', PROOF))['record'], 'not the one that the loop wrote on this machine');

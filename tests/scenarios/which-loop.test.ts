@@ -61,7 +61,7 @@ test('--resume without a task says that no loop was ever here, not that a task f
   for (const words of someOf([['run'], ['start'], ['run', '--loop', 'a']], 3)) {
     const { code, stderr } = p.ralph([...words, '--resume']);
     assert.equal(code, 1);
-    assert.match(stderr, /There is no loop to resume, neither live nor archived\. Start one: .*run TASK/);
+    assert.match(stderr, /There is no live or incomplete loop to resume\. Start one: .*run TASK/);
   }
   startedDefault(p);
   rmSync(join(p.dir, '.claude/ralph/PROMPT.md'));

@@ -142,7 +142,10 @@ test('an existing worktree is refused, resumed in, or restarted in', async (t) =
     (await commandHere(p, ['undo', 'fix', '--dry-run'])).stdout,
     /^Only in \.ralph\/worktrees\/fix:\nNew since the start:\n/,
   );
-  assert.match((await commandHere(p, ['undo', 'fix'])).stderr, /Show what it would do: \S*.* undo fix --dry-run$/m);
+  assert.match(
+    (await commandHere(p, ['undo', 'fix'])).stderr,
+    /at a terminal or as --yes\. Look first: \S*.* undo fix --dry-run$/m,
+  );
   const named = p.ralph(['resume', 'fix', '--max-iterations', '5']);
   assert.match(named.stdout, /Iteration 5 of 5/, named.stdout + named.stderr);
   assert.match(p.ralph(['resume', '--max-iterations', '6']).stdout, /Iteration 6 of 6/, 'the only one');

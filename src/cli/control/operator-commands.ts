@@ -11,6 +11,7 @@ import { processChain, terminalOf } from '../../state/process/ancestors.ts';
 import { show } from '../../state/process/program.ts';
 import { archiveState, dropContract, quarantine, withState } from '../../state/with-state.ts';
 import { advise, RalphError } from '../../text/message.ts';
+import { statusWords } from '../../text/status-words.ts';
 import { askInPerson } from '../ask.ts';
 import { chosenLoop, liveLoops } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -68,19 +69,19 @@ export const OPERATIONS: Readonly<Record<'stop' | 'cancel' | 'pause' | 'wake' | 
   },
   cancel: {
     command: () => ({ kind: 'cancel' }),
-    answer: () => 'The loop is cancelled and archived. An agent still at work is stopped at its next tool call.',
+    answer: () => 'The loop is cancelled and archived. If its agent is still working, its next tool call is refused.',
   },
   pause: {
     command: () => ({ kind: 'pause' }),
     answer: ({ after }) =>
       after.status === 'paused'
         ? show(advise('The loop is paused.', 'Resume', 'resume'), after)
-        : `The loop is ${after.status}.`,
+        : `The loop is ${statusWords(after.status)}.`,
   },
   wake: {
     command: () => ({ kind: 'wake' }),
     answer: ({ before }) => {
-      if (before.status !== 'waiting') return `The loop is not waiting; it is ${before.status}.`;
+      if (before.status !== 'waiting') return `The loop is not waiting; it is ${statusWords(before.status)}.`;
       const isAnswered = before.turn === 'user';
       return `The next iteration starts ${isAnswered ? 'after an answer to a message in its session' : 'now'}.`;
     },
@@ -90,12 +91,11 @@ export const OPERATIONS: Readonly<Record<'stop' | 'cancel' | 'pause' | 'wake' | 
     answer: ({ before, after }) => {
       const inSession =
         before.mode === 'hook' ? ' Send any message in its session; it continues after the answer.' : '';
-      const now = needsMessage(before) ? `waits for a message.${inSession}` : `is ${after.status}.`;
+      const now = needsMessage(before) ? `waits for a message.${inSession}` : `is ${statusWords(after.status)}.`;
       const text =
         before.status === 'paused' ? `The loop is resumed.${inSession}` : `The loop was not paused; it ${now}`;
       const isUnseen = before.mode === 'hook' && before.sessionId !== null && before.clientPid === null;
-      const wayOn = { verb: 'If that session is gone', command: 'start', options: { resume: true } };
-      return isUnseen ? show({ text, advice: [wayOn] }, before) : text;
+      return isUnseen ? show(advise(text, 'If that session is gone', 'start', { resume: true }), before) : text;
     },
   },
 };

@@ -86,12 +86,12 @@ async function alone(
     const isAlive = isDriverAlive(files, found.state);
     // Of some sessions no process is known; one that has no session yet changes nothing.
     if (isAlive === false || (isAlive === null && found.state.sessionId === null)) continue;
-    const text = 'Another loop works on these files. Nothing was changed.';
+    const text = 'Another loop is working on these files, so nothing was changed.';
     throw new RalphError('refused', about(advise(text, 'Stop it first', 'stop'), found.state));
   }
   const hold = takeHold(join(dirname(contract), 'undo'));
   if (hold === null)
-    throw new RalphError('refused', 'Another undo is at work in this project. Nothing was changed. Wait for it.');
+    throw new RalphError('refused', 'Another undo is running in this project. Nothing was changed. Try again later.');
   try {
     return await act(context, loop);
   } finally {
@@ -105,10 +105,7 @@ async function undo(context: CommandContext, { files, state }: UndoneLoop): Prom
   const contract = contractOf(files, loopId);
   const { start, rules } = startOf(files, contract);
   if (start === null) {
-    throw new RalphError(
-      'refused',
-      'This loop cannot be undone: its start was not recorded, for want of a git repository or a commit, or because git refused.',
-    );
+    throw new RalphError('refused', 'This loop cannot be undone, because its start was not recorded in git.');
   }
   const facts = {
     ignores: ['excludes', 'info/exclude'].flatMap((name) => rules[name] ?? []),
@@ -142,7 +139,7 @@ async function undo(context: CommandContext, { files, state }: UndoneLoop): Prom
   if (removesNew === null) throw new RalphError('refused', 'Nothing was changed.');
   // A question may wait for hours.
   if (values['yes'] !== true && !isDeepStrictEqual(await planUndo(files.projectDir, env, facts), plan))
-    throw new RalphError('refused', 'The project changed during the question. Nothing was changed. Run it again.');
+    throw new RalphError('refused', 'The project changed meanwhile, so nothing was undone. Run the command again.');
   const isUndone = removesNew || plan.bring.length + plan.commits.length > 0;
   if (isUndone) {
     await applyUndo(plan, { ...facts, loopId }, removesNew);
@@ -158,7 +155,7 @@ async function undo(context: CommandContext, { files, state }: UndoneLoop): Prom
   return 0;
 }
 
-const needsPerson = (line: string): string => `An undo needs a person who agrees. Show what it would do: ${line}`;
+const needsPerson = (line: string): string => `undo needs your yes, at a terminal or as --yes. Look first: ${line}`;
 
 /** Returns whether new files are removed as well; null if the user declines the undo. */
 async function agreesToRemove({ added }: UndoPlan): Promise<boolean | null> {
@@ -222,7 +219,7 @@ function planText(plan: UndoPlan, place: string): string {
     ['Commits to take back; their changes are undone with the files:', plan.commits.map(text)],
     ['Files to bring back:', texts(plan, plan.bring)],
     ['New since the start:', texts(plan, plan.added)],
-    ['Brought back if the new files in their place are removed:', texts(plan, plan.behind)],
+    ['To come back only if you remove the new files in their place:', texts(plan, plan.behind)],
     ['Left alone:', leftTexts(plan.around.prefix, plan.left)],
   ];
   const lines = rows.flatMap(([heading, items]) => {

@@ -32,7 +32,7 @@ export async function showStatus(context: FleetContext): Promise<number> {
     const sums = Object.entries(counts).map(([state, count]) => `${count} ${state}`);
     return [
       sums.length === 0 ? 'The fleet has no loops.' : `Loops: ${sums.join(', ')}.`,
-      `Spent: ${dollarText(spent.costUsd)}, ${countText(spent.tokens)} tokens; reserved for iterations at work: ${dollarText(spent.reserved.costUsd)}.`,
+      `Spent: ${dollarText(spent.costUsd)}, ${countText(spent.tokens)} tokens; reserved for running iterations: ${dollarText(spent.reserved.costUsd)}.`,
       ...Object.entries(refused)
         .slice(0, MOST_REFUSED)
         .map(([id, count]) => `Refused ${counted(count, 'time')}, not signed by this fleet: ${printable(id)}`),

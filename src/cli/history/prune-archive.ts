@@ -84,7 +84,7 @@ async function removeRecords({ projectDir, env }: Where, loops: readonly EndedLo
   const others = idsOf(named).filter((id) => !own.includes(id));
   await removeRecorded(place, own);
   if ((await recordedRefs(place, others)).length === 0) return [];
-  const text = `What git recorded for an undo of ${listed(others, MOST_NAMED)} stays: nothing outside the project says whose it is.`;
+  const text = `What git recorded for an undo of ${listed(others, MOST_NAMED)} stays, because no record says that it belongs to this project.`;
   return [`${text} To see it: git for-each-ref refs/ralph-loop`];
 }
 

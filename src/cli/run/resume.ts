@@ -174,6 +174,8 @@ function operateResume(context: CommandContext, files: LoopFiles): number {
   const stray = givenOptions(context)[0];
   if (stray !== undefined && readState(files.state).kind === 'loop')
     throw new RalphError('usage', advise(`--${stray} is for a new run.`, 'Start one', `resume PATH --${stray}`));
+  if (files.name === null && readState(files.state).kind === 'absent')
+    throw new RalphError('no-loop', START_TEXTS.nothingToResume);
   return operateOn(files, OPERATIONS.resume, context);
 }
 

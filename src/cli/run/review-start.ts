@@ -118,7 +118,7 @@ export class StartReview<T> {
       if (!(error instanceof RalphError) || error.code === 'refused' || this.#last === null) throw error;
       const text = show(error.advised);
       if (this.#flags === this.#goodFlags) this.#problem = text;
-      else this.#remark = `Your answer is not used: ${text}`;
+      else this.#remark = `Your answer was not used: ${text}`;
       this.#flags = this.#goodFlags;
     }
     return this.#last;

@@ -100,7 +100,7 @@ function notesOn({ kept, created, moved, replaced, entries }: InitReport): strin
     ...(hooks.length === 0
       ? []
       : [
-          `${hooks.join(', ')}: changed since init wrote ${hooks.length === 1 ? 'it' : 'them'}, so left unchanged; a loop may not work so. Move away what you do not need and run init again.`,
+          `init left your changed ${hooks.join(', ')} alone, and loops may not work with ${hooks.length === 1 ? 'it' : 'them'}. Move away what you do not need, then run init again.`,
         ]),
     ...(created.includes('.claude/context/runtime/.gitignore')
       ? ['.claude/context/runtime has a .gitignore that keeps the state of loops out of version control.']

@@ -26,11 +26,11 @@ export const EXPLAIN_TEXTS = {
     next: advise('It can be resumed while no other loop is live here.', 'Resume', 'resume'),
   },
   suspended: { why: 'Its process is suspended, as by Ctrl+Z.', next: 'Type fg in its terminal.' },
-  dialog: { why: 'Its agent waits for your answer.', next: 'Answer the question in its session.' },
-  message: { why: 'It goes on after a message in its session.', next: 'Send any message in the session.' },
+  dialog: { why: 'Its agent is waiting for your answer.', next: 'Answer the question in its session.' },
+  message: { why: 'It is waiting for a message in its session.', next: 'Send any message in the session.' },
   undone: advise('Nothing: its changes are undone.', 'Take that back', 'undo', { back: true }),
   fourKeys: {
-    why: 'The state file has the four basic keys; the loop continues at the next Stop of a session with RALPH_ACTIVE=1.',
+    why: 'Another program wrote the state file; the loop continues when a session with RALPH_ACTIVE=1 ends its next turn.',
     next: offer('Nothing, while such a session runs.', { 'Otherwise resume': 'resume', 'Or archive it': 'reset' }),
   },
   retry: (at: string): Explained => ({
@@ -61,7 +61,7 @@ const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | stri
   stopped: resume('Continue when you like; the counters are kept.'),
   interrupted: resume('Continue when you like; the counters are kept.'),
   cancelled: resume('Review its unfinished work.'),
-  'max-iterations': offer('Check in the journals whether it made progress.', { 'Show them': 'logs', Resume: 'resume' }),
+  'max-iterations': offer('See in the journals whether it made progress.', { 'Show them': 'logs', Resume: 'resume' }),
   'no-progress-exhaustion': resume('No iteration is known to have made progress. Make the task smaller or clearer.'),
   'circuit-open': resume(
     'The iterations repeated themselves. Tell the agent what it missed, in the task file or guardrails.md.',

@@ -99,7 +99,7 @@ function activeText(status: LiveLoop, at: string, paint: Paint): string {
 }
 
 function scenariosText({ done, total, current }: NonNullable<LiveLoop['scenarios']>): string {
-  return `${checklistText({ done, total })} proved${current === null ? '' : `, ${current} at work`}`;
+  return `${checklistText({ done, total })} proved${current === null ? '' : `, working on ${current}`}`;
 }
 
 const WAITS = {

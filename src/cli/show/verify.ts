@@ -95,7 +95,7 @@ function recordFindings({ record, contract, own, beside }: Subject): Finding[] {
   ];
   const differs =
     own !== null && own.hash !== record.contract
-      ? 'the contract of this loop is another one'
+      ? 'not the contract of this loop'
       : others.length > 0
         ? `other checks than the loop ran: ${[...new Set(others)].join(', ')}`
         : null;

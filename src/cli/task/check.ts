@@ -23,7 +23,7 @@ import { examineFile, type TriedChecks, tryChecks } from './try-checks.ts';
 export const CHECK_COMMAND: Command = {
   name: 'check',
   usage: '[PATH]',
-  help: `Checks a task file as start would, without starting anything. PATH is a task file, a task folder or the name of a loop directory; the default is ${DEFAULT_TASK}. What run would refuse is an error, with exit code 1; a note names what run asks its user for.`,
+  help: `Checks a task file as start would, without starting anything. PATH is a task file, a task folder or the name of a loop directory; the default is ${DEFAULT_TASK}. What run would refuse before it runs a check is an error, with exit code 1; a note names what run asks its user for.`,
   example: 'ralph-loop check tasks/docs',
   options: options({
     run: 'Also run its checks once, and say if they can show that the task is done.',

@@ -140,7 +140,7 @@ function taskToOpen({ values, positionals, projectDir, err }: CommandContext): s
   if (!aPathAlone && !existsSync(file)) return null;
   const { dir, taskPath } = taskPlace(projectDir, word);
   if (!aPathAlone) {
-    const text = `${word} is a task folder, which was opened.`;
+    const text = `${word} is an existing task folder, so it is checked instead.`;
     err(withPrefix(advise(text, 'To draft a task from this word', `draft --name NAME "${word}"`)));
   }
   return join(dir, basename(taskPath));

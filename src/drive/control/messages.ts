@@ -41,7 +41,7 @@ export const PROTECTION_TEXTS = {
 } as const;
 
 /** The state was created by another program. */
-export const FOUR_KEYS = offer('The state file has only the four basic keys, which the Stop hook alone works with.', {
+export const FOUR_KEYS = offer('Another program wrote this state file, and only a session can continue it.', {
   'Take the loop over': 'resume',
   'Archive it': 'reset',
 });

@@ -5,6 +5,7 @@ import { onPath } from '../../state/process/find-program.ts';
 import { jsonOrNull } from '../../text/json.ts';
 import { RalphError } from '../../text/message.ts';
 import { firstLine } from '../../text/quote.ts';
+import { statusWords } from '../../text/status-words.ts';
 import { ISSUE_TEXTS } from './messages.ts';
 import { quotedForOthers } from './proved-text.ts';
 
@@ -168,7 +169,7 @@ export function commentIssue(
 function textOf(from: Gh, { name, end }: Ended, proved: string): string {
   const reason = quotedForOthers(from, firstLine(end.message));
   if (end.status !== 'complete')
-    return `ralph-loop worked on this issue and did not complete it (${end.status}).\n\n${reason}`;
+    return `ralph-loop worked on this issue and did not complete it (${statusWords(end.status)}).\n\n${reason}`;
   const pull = /https:\/\/\S+/.exec(end.integrated ?? '')?.[0];
   const work =
     end.integrated === null ? `The work is on the branch ralph/${name} of its user.` : 'The work is delivered.';

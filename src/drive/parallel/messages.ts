@@ -63,14 +63,14 @@ export const PARALLEL_TEXTS = {
   planBranch: (current: string | null, branch: string): string =>
     `the project is on ${current ?? 'no branch'}, but this plan's branch is ${branch}, so no other task starts. Switch back to it: git switch ${branch}.`,
   restsChanged: (paths: readonly string[], then: string): string =>
-    `the branch has other versions of files that the checks rest on or that are to stay, by no task: ${paths.join(', ')}. ${then}`,
+    `a commit that belongs to no task changed files that the checks rely on or that must stay as they are: ${paths.join(', ')}. ${then}`,
   planChanged: (id: string, path: string): string =>
     `${id} is no longer open in ${path}, so its work is not committed.`,
   otherSettings: (path: string): string =>
-    `the settings of ${path} are no longer those with which the run began. If you changed them, resume: they apply then.`,
+    `the settings of ${path} have changed since the run began. If you changed them, resume to apply them.`,
   settingsInWorktree: (taskPath: string, name: string): Message =>
     advise(
-      `the settings of ${taskPath} in the worktree ${name} are not those here. Copy the file into it, or remove the worktree, and resume.`,
+      `the settings of ${taskPath} in the worktree ${name} differ from those here. Copy the file into it, or remove the worktree, and resume.`,
       'Remove it',
       `worktree remove ${name}`,
     ),

@@ -1,6 +1,6 @@
 import { totalCost } from '../../engine/policy/budget.ts';
 import { findEndedContract } from '../../state/loop-files.ts';
-import { dollarText } from '../../text/figures.ts';
+import { counted, dollarText } from '../../text/figures.ts';
 import { excerpt } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { describeLoop } from '../status/loop-report.ts';
@@ -40,7 +40,7 @@ export function provedText(projectDir: string, name: string, env: NodeJS.Process
     rows.length === 0
       ? 'No check proves this work.'
       : ['| check | before | after |', '| --- | --- | --- |', ...rows].join('\n'),
-    `Proof: ${state.ended.proof ?? 'none'}. ${state.iteration} iterations, cost ${cost === null ? 'unknown' : dollarText(cost)}.`,
+    `Proof: ${state.ended.proof ?? 'none'}. ${counted(state.iteration, 'iteration')}, cost ${cost === null ? 'unknown' : dollarText(cost)}.`,
     stat === '' ? '' : `\`\`\`\n${inCode(redact(stat))}\n\`\`\``,
   ]
     .filter((part) => part !== '')

@@ -141,6 +141,6 @@ export const PART_TEXTS = {
     `${id} passed by itself, but not together with what was committed on the plan's branch meanwhile. The working tree has both now.`,
   planLeftOut: (id: string, path: string): string =>
     `The agent of ${id} changed ${path} in its worktree. Its changes were left out: the plan in the project counts.`,
-  onlyInParallel: (id: string, path: string): string => `this loop works on ${id} of ${path} beside others.`,
+  onlyInParallel: (id: string, path: string): string => `this loop is working on ${id} of ${path} beside others.`,
   runOver: (id: string, path: string): string => `the run in which this loop worked on ${id} of ${path} is over.`,
 } as const;

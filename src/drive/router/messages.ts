@@ -46,7 +46,7 @@ export const ROUTER_TEXTS = {
     `Spawn ${spawn} was not counted, because its subagent could not work: ${error}`,
   notInProgress: (spawn: number): string => `Spawn ${spawn} was counted or reassigned, so this report was ignored.`,
   uncounted: 'This report was not counted: it belongs to no spawn in progress.',
-  notTaken: 'This report was not counted, because another call is at work on the loop. Report it again.',
+  notTaken: 'This report was not counted, because another call is working on the loop. Report it again.',
   gaveUp: (failures: number, error: string): Message =>
     advise(`${failures} subagents in a row could not work; the last error: ${error}`, 'Fix the cause, then', 'resume'),
   working: 'An earlier call of this session is still running commands or checks of the loop.',

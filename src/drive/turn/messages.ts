@@ -50,7 +50,7 @@ export const HOOK_TEXTS = {
   carriedOver: (iteration: number, max: number): string =>
     `The loop (${iteration} of ${max} iterations done) stays with this session. Send any message; the loop continues after the answer.`,
   commandRuns:
-    'The client runs your command. The loop goes on after the next answer of the agent; if your command gives it no turn, send any message.',
+    "The client runs your command. The loop continues after the agent's next answer; if your command makes it answer nothing, send any message.",
   startedByHand: advise(
     'A loop has started because RALPH_ACTIVE=1 is set and PROMPT.md exists. Send it as the first prompt.',
     'Or end the loop',
@@ -62,11 +62,11 @@ export const HOOK_TEXTS = {
   ),
   atWorkElsewhere: (pid: number): Message =>
     offer(
-      `The loop of this conversation is at work in another client (process ${pid}), so this session takes no part in it.`,
+      `The loop of this conversation is running in another client (process ${pid}), so this session takes no part in it.`,
       { 'Show it': 'status', 'End it': 'stop' },
     ),
   notHere: (folder: string): string =>
-    `The loop that RALPH_LOOP_ID names is not at work in ${folder}, so this session runs without it. Start the client in the folder of the loop, or unset RALPH_LOOP_ID.`,
+    `The loop that RALPH_LOOP_ID names is not running in ${folder}, so this session runs without it. Start the client in the folder of the loop, or unset RALPH_LOOP_ID.`,
   exportCap:
     'The client ends a turn after 8 blocks without a tool call: start it with CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0, or use the launcher.',
   checksGivenUp: 'Checks were cancelled because the loop was stopped or paused.',
@@ -88,7 +88,7 @@ export const START_TEXTS = {
   gitChanged: (names: readonly string[]): string =>
     `git settings changed since the loop started: ${names.join(', ')}. They apply from now on.`,
   noGitSettings:
-    'a plan needs the settings of git at its start, and git did not give them in time. See that "git status" works here, then run the command again.',
+    'a plan needs the settings of git at its start, but git took too long to list them. Check that "git status" works here, then run the command again.',
   noUndo: (why: string): string => `There will be no undo: ${why}`,
   uncommitted: (paths: readonly string[], canWorktree: boolean): string => {
     const apart = canWorktree ? ' To work without them, add --worktree.' : '';
@@ -138,7 +138,7 @@ export const START_TEXTS = {
     const again = startOn(mode, taskPath, plan !== undefined);
     return advise('The last loop is complete, so it cannot be resumed.', 'Start a new one', again);
   },
-  nothingToResume: advise('There is no loop to resume, neither live nor archived.', 'Start one', 'run TASK'),
+  nothingToResume: advise('There is no live or incomplete loop to resume.', 'Start one', 'run TASK'),
   settingsUnagreed: (settings: readonly { readonly line: string }[], start: string): Message => {
     const [lines, it] = [settings.map(({ line }) => line).join('; '), settings.length === 1 ? 'it' : 'them'];
     const message = `You have not agreed to: ${lines}. Pass ${it} with --set KEY=VALUE, or agree at a terminal.`;
@@ -169,7 +169,7 @@ export const LAUNCH_TEXTS = {
   stillThere: advise('The client exited while the loop was live.', 'Resume', 'resume'),
   unknownEnd: advise('The loop has ended, but the archive does not record how.', 'Show its journals', 'logs'),
   forLaunch: (words: readonly string[]): string =>
-    `-- ${words.join(' ')}: this command starts no Claude Code that the options could go to. Give them to the client that you start.`,
+    `-- ${words.join(' ')}: this command starts no client, so it cannot pass these options on. Give them to the client that you start.`,
   needsMode:
     'A headless loop needs a permission mode, because the default mode denies every write and command. Add --permission-mode MODE (acceptEdits, or bypassPermissions in a sandbox) or permission_mode in the frontmatter.',
 } as const;
@@ -186,7 +186,7 @@ export const AGENT_TEXTS = {
     `-- ${words.join(' ')}: options for Claude Code, but the agent of this loop is a command. Add them to the command.`,
   changed: (before: string, after: string): Message =>
     advise(
-      `The agent cannot change from ${before} to ${after} while the loop runs.`,
+      `You cannot change the agent from ${before} to ${after} while the loop runs.`,
       'End the loop, then resume',
       'resume',
     ),

@@ -47,11 +47,11 @@ export const TDD_TEXTS = {
   testsUnreadable: (paths: readonly string[]): string =>
     `these test files cannot be read: ${paths.join(', ')}. Make them readable, or remove them.`,
   testsInCode: (path: string): string =>
-    `tests that are in one file with the code, as in ${path}, may change between red and green without a word: keep them in files of their own.`,
+    `ralph-loop does not compare tests in the same file as the code, as in ${path}, between red and green: keep them in files of their own.`,
   notCompared: (paths: readonly string[]): string =>
     `changed while the command ran, so not compared later: ${paths.join(', ')}.`,
   alsoNamed: (paths: readonly string[]): string =>
-    `the test also names ${paths.join(', ')}. What is in there may change between red and green.`,
+    `the test also names ${paths.join(', ')}. ralph-loop does not compare the content between red and green.`,
   testsOfOthers: (paths: readonly string[], ids: readonly string[]): string =>
     `changed with this test: ${paths.join(', ')}, which ${ids.length === 1 ? 'proves' : 'prove'} ${ids.join(', ')} as well.`,
   testsRewritten: (paths: readonly string[], ids: readonly string[]): Message =>

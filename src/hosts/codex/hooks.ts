@@ -72,15 +72,15 @@ export const USER_HOOKS: UserHooks = {
     const lost = ours.filter(({ trustStatus }) => trustStatus !== 'trusted' && trustStatus !== 'managed');
     const few = ours.length < wanted && `Codex reads ${ours.length} of them`;
     const off = 'Codex reads none of them, because its plugins, this one or all hooks are switched off';
-    const twice = 'they stand in the plugin and in hooks.json, so each runs twice';
+    const twice = 'the plugin and hooks.json both have them, so each runs twice';
     const problems: readonly (readonly [text: string | false | undefined | null, repair: string | null])[] = [
       [few && unread && `${few}: ${excerpt(oneLine(unread), MOST_SAID)}`, CORRECT],
       [ours.length === 0 && isPlugged && off, ON],
-      [ours.length > wanted && twice, 'uninit --codex takes those in hooks.json out.'],
+      [ours.length > wanted && twice, 'remove those in hooks.json with uninit --codex.'],
       [few, ON],
       [gone && `their program ${gone} is gone, so write them again with init --codex`, null],
       [ours.some(({ enabled }) => enabled !== true) && 'they are switched off in Codex', SWITCH],
-      [lost.length > 0 && `Codex does not trust ${lost.length} of them and skips those without a word`, TRUST],
+      [lost.length > 0 && `Codex does not trust ${lost.length} of them and skips those silently`, TRUST],
     ];
     const [text, repair = null] = problems.find(([each]) => each) ?? [];
     return text ? { text, repair } : null;

@@ -40,7 +40,7 @@ const taskFile: Check = (examined) => {
 const loopSettings: Check = (examined) => {
   const { settingsProblem } = examined;
   if (settingsProblem === null || taskFile(examined).some(({ level }) => level === 'error')) return [];
-  return [error(settingsProblem, 'fix it where it stands.')];
+  return [error(settingsProblem, 'correct it in that place.')];
 };
 
 const stateFiles: Check = ({ projectDir, env }) =>

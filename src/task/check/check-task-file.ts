@@ -112,7 +112,7 @@ function encodingProblem(text: string): Problem | null {
   const at = text.search(/[\0\ufffd]/);
   if (at === -1) return null;
   const severity = text.includes('\0') ? 'error' : 'warning';
-  const message = 'this is not UTF-8 text, and the agent would read other letters. Save the file as UTF-8.';
+  const message = 'this is not UTF-8 text, so the agent would see wrong letters. Save the file as UTF-8.';
   return problemOn(lineAt(text, at), 'not-utf-8', message, { severity });
 }
 

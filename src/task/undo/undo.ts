@@ -300,7 +300,7 @@ export async function applyUndo(
     await putFiles(around, start.commit, bring);
     if (commits.length > 0) await moveBranch(around, start.head, head);
   } catch (error) {
-    const text = `${(error as Error).message} Only a part is undone; another undo does the rest.`;
+    const text = `${(error as Error).message} Only a part was undone. Run undo again for the rest.`;
     throw new RalphError('refused', advise(text, 'To take it back', 'undo', { back: true }), error);
   }
 }

@@ -2,7 +2,7 @@ import { iterations } from '../../engine/messages.ts';
 
 export const LIVE_TEXTS = {
   started: (name: string | null, taskPath: string, most: number): string =>
-    `ralph-loop: ${name === null ? 'The loop' : `Loop ${name}`} works on ${taskPath}, up to ${iterations(most)}.`,
+    `ralph-loop: ${name === null ? 'The loop' : `Loop ${name}`} is working on ${taskPath}, up to ${iterations(most)}.`,
   iteration: (iteration: number, most: number, task?: string): string =>
     `─── Iteration ${iteration} of ${most}${task === undefined ? '' : ` │ ${task}`} ───`,
   border: (text: string): string => `─── ${text} ───`,

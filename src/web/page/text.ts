@@ -186,7 +186,7 @@ export const PROOFS: Readonly<Record<Proof, string>> = {
   'red-to-green': 'Red to green: what failed before the start passes now.',
   'still-green': 'Still green: the checks passed before as well, so they show that nothing broke.',
   green: 'Green: whether the checks passed before the start is unknown.',
-  none: 'Nothing: the checks passed before as well, and no change of a file of the project was seen.',
+  none: 'Nothing: the checks passed before as well, and no file of the project is known to have changed.',
 };
 
 function toneOf(status: string, verified: boolean | null): 'good' | 'bad' | 'calm' | 'busy' | 'warn' {

@@ -75,7 +75,7 @@ describe('an agent that reaches the limit without a claim', () => {
     const claimed = transition(verifying(), timeUp, policy()).state;
     assert.ok(claimed.status === 'ended');
     assert.equal(claimed.ended.as, 'budget-exhausted', 'control: a claim was being checked');
-    assert.match(claimed.ended.message, /The checks of the last claim were ended/);
+    assert.match(claimed.ended.message, /The checks of the last claim were cut short/);
   });
 
   test('control: ends at once if it has no checks, or if its iteration failed', () => {

@@ -399,7 +399,7 @@ test('a session whose variable names a loop that is elsewhere or over is told th
   const begin = async (env: Record<string, string>, more: object = {}) =>
     (await sessionStart(aHook(project, 'SessionStart', { source: 'startup', ...more }, env)))?.systemMessage ?? null;
   assert.equal(await begin({ ...FORMER, RALPH_LOOP_ID: loopId }), null, 'control: its own');
-  const told = /names is not at work in \/.*, so this session runs without it\./;
+  const told = /names is not running in \/.*, so this session runs without it\./;
   assert.match((await begin({ RALPH_LOOP_ID: 'loop-other' })) ?? '', told);
   assert.equal(await begin({ RALPH_LOOP_ID: 'loop-other' }, { source: 'resume' }), null);
   rmSync(project.files.state);
@@ -412,7 +412,7 @@ test('a conversation continued beside the live client of its loop takes no part 
   await inSecondIteration(project);
   const before = stateOf(project);
   const answer = await sessionStart(aHook(project, 'SessionStart', { source: 'resume' }, NEXT));
-  assert.match(answer?.systemMessage ?? '', /at work in another client \(process \d+\), so this session takes no part/);
+  assert.match(answer?.systemMessage ?? '', /running in another client \(process \d+\), so this session takes no part/);
   userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt: 'A question.', prompt_id: 'p2' }, NEXT));
   assert.equal(await aStop(project, { prompt_id: 'p2' }, NEXT), null);
   assert.deepEqual(stateOf(project), before);

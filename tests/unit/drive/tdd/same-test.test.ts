@@ -691,7 +691,7 @@ test('a red test that cannot be read is named, and tests inside the code are', a
     ['zig build test', 'src/root.zig', 'test "adds" {}\n'],
   ] as const) {
     const other = listed(t, run, { [file]: text });
-    assert.match((await prove(other, 'red')).notes.join(), new RegExp(`in one file with the code, as in ${file}`));
+    assert.match((await prove(other, 'red')).notes.join(), new RegExp(`in the same file as the code, as in ${file}`));
     const without = listed(t, run, { [file]: 'fn main() {}\n' });
     assert.deepEqual((await prove(without, 'red')).notes, [], 'control: no test there');
   }

@@ -62,7 +62,7 @@ test('an undo brings a file back whose place a folder has, also in the index, an
   const undo = async () => applyUndo(await planUndo(directory, ENV, { ...ALWAYS, start, end: null }), ALWAYS, true);
   const lock = join(directory, '.git', `${git(directory, 'symbolic-ref', 'HEAD').trim()}.lock`);
   writeFileSync(lock, '');
-  await assert.rejects(undo(), { message: /File exists\..*\. Only a part is undone; another undo does the rest\./ });
+  await assert.rejects(undo(), { message: /File exists\..*\. Only a part was undone\. Run undo again for the rest\./ });
   rmSync(lock);
   await undo();
   assert.deepEqual(
