@@ -7,7 +7,7 @@ import { withPrefix } from '../src/state/process/program.ts';
 const CLIENT_DEFAULT_SECONDS = 600;
 
 const parent = process.ppid;
-/** Made only for a Stop that runs or waits for something: node loads 1 ms of modules for it. */
+/** Created only for a Stop that runs or waits for something: node loads 1 ms of modules for it. */
 let leaving: AbortController | undefined;
 let isTerminated = false;
 process.on('SIGTERM', () => {

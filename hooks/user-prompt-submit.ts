@@ -1,5 +1,5 @@
 import { runHook } from '../src/drive/hook/run-hook.ts';
 import { userPromptSubmit } from '../src/drive/hook/user-prompt-submit.ts';
 
-// A prompt of the user is passed on whatever happens here; the log has the details.
+// The user's prompt is passed on whatever happens here; the log has the details.
 void runHook(['UserPromptSubmit'], userPromptSubmit, () => null);

@@ -8,7 +8,7 @@ import { pluginRegistration } from '../src/install/settings/registration.ts';
 const PLUGIN = 'ralph-loop';
 const MARKETPLACE = 'ralph';
 const AUTHOR = { name: 'the ralph-loop maintainers' };
-/** What lies beside each skill: installers copy its folder and nothing else. */
+/** Other contents of each skill's folder: installers copy this folder and nothing else. */
 const SKILLS: Readonly<Record<string, readonly string[]>> = {
   'ralph-loop': [
     'references/plans.md',
@@ -30,10 +30,10 @@ done
 exec "\${RALPH_NODE:-node}" "$(CDPATH= cd -P -- "$(dirname "$at")/.." && pwd -P)/scripts/main.cjs" "$@"
 `;
 
-/** Templates that people or the build read, and the program does not. */
+/** Templates for people or the build, which the program does not read. */
 const NOT_FOR_PROGRAM = ['templates/implementation-template.md', 'templates/plugin-readme.md'];
 
-/** Writes the texts that the program has to hold, by path. */
+/** Writes the texts that the program has to contain, by path. */
 export function writeTemplates(root: string, folder: string): void {
   const texts = ['SKILL.md', 'skills', 'references', 'templates']
     .flatMap((name) => textsBelow(root, name))
@@ -73,7 +73,7 @@ export function writePlugin(root: string, dist: string): void {
     types: './types/index.d.ts',
   });
   write('plugin/hooks/hooks.json', { modules: ['./register.tsx'], hooks: pluginRegistration() });
-  // Codex prefers these two, refuses a hooks file with other keys, and takes no arguments of a command.
+  // Codex prefers these two, refuses a hooks file with other keys, and accepts no arguments of a command.
   const codex = { hooks: './hooks/codex.json', skills: './skills/' };
   write('plugin/.codex-plugin/plugin.json', { name: PLUGIN, version, ...about, ...codex });
   write('plugin/hooks/codex.json', { hooks: codexPluginHooks() });

@@ -5,7 +5,7 @@ import { CHUNKS as FILES, FLEET_FILE, WEB_FILE } from '../src/install/files/prog
 import { HOOK_FILES, HOOK_GUARD } from '../src/install/settings/registration.ts';
 
 const CLIENT_HOOKS = HOOK_FILES.map((file) => basename(file, '.cjs'));
-/** Checks of a host that runs the skill, which calls them with or without a loop. */
+/** Checks for a host that runs the skill, which calls them with or without a loop. */
 const HOST_HOOKS = ['pre-execute', 'post-execute'];
 const ENTRIES = [
   ...[...CLIENT_HOOKS, ...HOST_HOOKS].map((name) => `hooks/${name}`),
@@ -43,10 +43,10 @@ const SHOW = [
   ...['cli/history/signs', 'cli/control/operator-commands'],
 ];
 
-/** What reads a task file with its settings, and starts nothing. */
+/** Modules that read a task file with its settings and start nothing. */
 const SETTINGS = ['cli/task/config', 'cli/setup/doctor'];
 
-/** Holds also what no list names: commands that have little of their own. */
+/** Also contains what no list names: commands that have little code of their own. */
 const OTHERS = 'commands';
 
 /**
@@ -69,7 +69,7 @@ const CHUNKS: readonly (readonly [name: string, ...needed: (readonly string[])[]
   ['checks', CHECKS],
   ['main', [...MAIN, 'cli/run/run']],
   ['main', ['cli/setup/doctor'], SHOW],
-  // The checker of schemas: for `--input` and the two checks of a host alone.
+  // The checker of schemas: only for `--input` and a host's two checks.
   ['json', ['drive/hook/validate-json', 'task/skill-contract/schema-problems']],
   ['show', SHOW],
   ['task', SETTINGS],
@@ -80,7 +80,7 @@ const CHUNKS: readonly (readonly [name: string, ...needed: (readonly string[])[]
   ['fleet', ['cli/fleet/run-fleet', 'cli/fleet/fleet-feed']],
 ];
 
-/** Writes hooks/ and scripts/ of the bundle: the entries, and the chunks of the program, which they share; and meta.json. */
+/** Writes hooks/ and scripts/ of the bundle: the entries, the chunks of the program, which they share, and meta.json. */
 export async function writeProgram(root: string, folder: string, generated: string): Promise<readonly string[]> {
   const loader = await loaderText(root);
   const input = Object.fromEntries(ENTRIES.map((name) => [name, join(root, `${name}.ts`)]));
@@ -104,7 +104,7 @@ export async function writeProgram(root: string, folder: string, generated: stri
       },
     ],
     preserveEntrySignatures: false,
-    // Modules that are loaded by import() lie together in a chunk.
+    // Modules loaded by import() are together in a chunk.
     checks: { ineffectiveDynamicImport: false },
   });
   let chunks: ReadonlyMap<string, string> | undefined;
@@ -124,7 +124,7 @@ export async function writeProgram(root: string, folder: string, generated: stri
     minifyInternalExports: false,
     entryFileNames: '[name].cjs',
     chunkFileNames: 'scripts/ralph-[name].cjs',
-    // A chunk imports earlier ones only.
+    // A chunk imports only earlier ones.
     strictExecutionOrder: false,
     codeSplitting: {
       includeDependenciesRecursively: false,
@@ -146,7 +146,7 @@ export async function writeProgram(root: string, folder: string, generated: stri
         },
       ],
     },
-    // A chunk is a function of what the loader gives it.
+    // A chunk is a function of what the loader passes to it.
     postBanner: ({ name, isEntry }) =>
       isEntry
         ? `${firstLines(name)}require=${loader}.requireOf("${basename(name)}",__dirname,require);`
@@ -163,8 +163,8 @@ export async function writeProgram(root: string, folder: string, generated: stri
 }
 
 /**
- * Returns the chunk of each module. What a module imports at once is in its own chunk or in an earlier one, so a chunk never
- * meets another that is half loaded.
+ * Returns the chunk of each module. What a module imports statically is in its own chunk or an earlier one, so a chunk never
+ * meets a half-loaded one.
  */
 function chunksOf(
   importsOf: (id: string) => readonly string[],
@@ -174,7 +174,7 @@ function chunksOf(
   for (const [name, ...lists] of CHUNKS) {
     const [first = new Set<string>(), ...others] = lists.map((paths) => {
       const found = new Set(paths.map(idOf));
-      // A set also visits elements that are added meanwhile.
+      // Iterating a set also visits elements that are added meanwhile.
       for (const id of found) for (const next of importsOf(id)) found.add(next);
       return found;
     });
@@ -183,7 +183,7 @@ function chunksOf(
   return chunks;
 }
 
-/** Throws if the files of the program are others than those that `init` installs, not ASCII, or need files that a copy lacks. */
+/** Throws if the program's files differ from those that `init` installs, are not ASCII, or need files that a copy lacks. */
 function checkFiles(written: readonly OutputChunk[]): void {
   const names = written.flatMap(({ fileName, isEntry }) => (isEntry ? [] : [basename(fileName)]));
   const known = [...FILES.map((name) => `ralph-${name}.cjs`), WEB_FILE, FLEET_FILE];
@@ -206,7 +206,7 @@ interface Meta {
 const named = (root: string, id: string): string =>
   id.startsWith(root) ? relative(root, id).split(sep).join('/') : id;
 
-/** Returns which modules each module imports, at once and later. */
+/** Returns which modules each module imports, statically and later. */
 function inputsOf(context: PluginContext, root: string): Meta['inputs'] {
   const list = (ids: readonly string[], kind: string) => ids.map((id) => ({ path: named(root, id), kind }));
   return Object.fromEntries(
@@ -218,7 +218,7 @@ function inputsOf(context: PluginContext, root: string): Meta['inputs'] {
   );
 }
 
-/** Returns which modules each file holds, with their sizes before the names became short. */
+/** Returns which modules each file contains, with their sizes before names were shortened. */
 function outputsOf(written: readonly OutputChunk[], root: string): Meta['outputs'] {
   return Object.fromEntries(
     written.map(({ fileName, modules }) => {
@@ -234,7 +234,7 @@ function outputsOf(written: readonly OutputChunk[], root: string): Meta['outputs
 function firstLines(name: string): string {
   if (name.startsWith('scripts/')) return '#!/usr/bin/env node\n';
   const hook = basename(name);
-  // Agents of router mode register router-tool-use, which itself sets that a loop may run.
+  // The agents of router mode register router-tool-use, which itself declares that a loop may run.
   return CLIENT_HOOKS.includes(hook) && hook !== 'router-tool-use' ? `${HOOK_GUARD}\n` : '';
 }
 
@@ -292,7 +292,7 @@ const plainExports: Plugin = {
   },
 };
 
-/** Makes the decoder for bytes in `$'…'` when a command has some: it takes a tool hook 0.15 ms. */
+/** Creates the decoder for bytes in `$'…'` only when a command has some: it costs a tool hook 0.15 ms. */
 const lateDecoder: Plugin = {
   name: 'late-decoder',
   transform: {
@@ -320,7 +320,7 @@ const lateShapes: Plugin = {
   },
 };
 
-/** Lets zod read a schema in place of compiling it at its first use: a process of ours parses a few values and ends. */
+/** Makes zod interpret a schema instead of compiling it at its first use: our processes parse a few values and end. */
 const readingSchemas: Plugin = {
   name: 'reading-schemas',
   transform: {

@@ -102,7 +102,7 @@ const CHECKED = new Set([
   ...['properties', 'required', 'additionalProperties', 'items', 'minItems'],
 ]);
 
-/** Drops what JSON itself guarantees. Throws on a rule that check-shape does not support, so that none is lost. */
+/** Drops what JSON itself guarantees. Throws for a rule that check-shape does not support, so that none is lost. */
 function shapeOf(definition: z.ZodType): object {
   const override = ({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void => {
     if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

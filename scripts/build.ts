@@ -9,7 +9,7 @@ import { writeSchemas, writeShapes } from './build-shapes.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const generated = join(root, '.build');
-/** Content under construction: a failed build leaves the previous one unchanged. */
+/** Build folder: a failed build leaves the previous content unchanged. */
 const draft = join(generated, 'dist');
 const dist = join(root, 'dist');
 const plugin = join(draft, 'plugin');

@@ -1,5 +1,5 @@
-// Makes a fresh clone ready, also for `npm install -g .` and `npm pack`, which run it as `prepare`. Plain JavaScript with
-// no dependency, because it runs before there are any.
+// Prepares a fresh clone, also for `npm install -g .` and `npm pack`, which run it as `prepare`. Plain JavaScript without
+// dependencies, because it runs before they are installed.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
@@ -9,7 +9,7 @@ if (major < 20 || (major === 20 && minor < 12)) {
   process.exit(1);
 }
 
-// npm runs `prepare` at the end of the install below as well; the build follows that anyway.
+// npm also runs `prepare` at the end of the install below; the build follows that anyway.
 if (process.env.RALPH_SETUP) process.exit(0);
 
 if (lacksPackages()) run('Installing', 'npm', ['ci', '--loglevel=error', '--no-audit', '--no-fund']);
@@ -28,7 +28,7 @@ function lacksPackages() {
 
 function run(what, command, args) {
   console.log(`${what} …`);
-  // A global install passes its own settings on, which would install globally here as well.
+  // A global install passes its own settings on, which would also install globally here.
   const kept = Object.entries(process.env).filter(([name]) => !/^npm_config_(?:global|prefix|location)/i.test(name));
   const env = { ...Object.fromEntries(kept), RALPH_SETUP: '1' };
   const options = { stdio: 'inherit', env, shell: process.platform === 'win32' };

@@ -9,12 +9,12 @@ import { printable } from '../term/format.ts';
 import { columnsOf, wrapText } from '../term/write-text.ts';
 import { type Message, RalphError } from '../text/message.ts';
 
-/** Asks a yes-or-no question at the terminal; anything but yes is a no. */
+/** Asks a yes-or-no question at the terminal; anything but yes means no. */
 export async function agrees(question: string): Promise<boolean> {
   return /^y(es)?$/i.test((await ask(`${question} [y/N] `)) ?? '');
 }
 
-/** Asks the user at the terminal. Returns null if the input ends, or Esc leaves the question, without an answer. */
+/** Asks the user at the terminal. Returns null without an answer: the input ended, or Esc was pressed. */
 export async function ask(question: string): Promise<string | null> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   const leave = (_: string, key: { readonly name?: string }): void => void (key.name === 'escape' && prompt.close());
@@ -22,7 +22,7 @@ export async function ask(question: string): Promise<string | null> {
   try {
     const closed = new Promise<null>((resolve) => prompt.once('close', () => resolve(null)));
     const answer = await Promise.race([prompt.question(wrapText(question, columnsOf(2))), closed]);
-    // The cursor is still behind the question.
+    // The cursor is still after the question.
     if (answer === null) process.stderr.write('\n');
     return answer?.trim() ?? null;
   } finally {
@@ -35,9 +35,9 @@ const [INPUT, OUTPUT] = process.platform === 'win32' ? ['\\\\.\\CONIN$', '\\\\.\
 const LONGEST_ANSWER = 1_000;
 
 /**
- * Shows the lines at the controlling terminal and reads the word `yes` from it, regardless of options, variables and standard
- * input. Returns who agreed. Throws `refused` for any other answer, without a terminal, and at the terminal of the loop's own
- * client.
+ * Shows the lines at the controlling terminal and reads the word `yes` from it, whatever options, variables and standard
+ * input say. Returns who agreed. Throws `refused` for any other answer, without a terminal, and at the terminal of the loop's
+ * own client.
  */
 export function askInPerson(files: LoopFiles, asked: Question): Person {
   const { command, refusal, declined, heading, lines, question } = asked;
@@ -79,7 +79,7 @@ function readAnswer(input: number, output: number): string {
       length += read;
       if (read === 0 || bytes[length - 1] === 0x0a) break;
     }
-    // The cursor is still behind the question.
+    // The cursor is still after the question.
     if (bytes[length - 1] !== 0x0a) writeSync(output, '\n');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EIO') throw error;
@@ -87,12 +87,12 @@ function readAnswer(input: number, output: number): string {
   return bytes.toString('utf8', 0, length).trim();
 }
 
-/** Size limit of what a command reads from standard input, in bytes. */
+/** Maximum number of bytes that a command reads from standard input. */
 const LIMIT = 4 * 1024 * 1024;
 
 /**
- * Reads standard input to its end. At a terminal Ctrl+D is its end, and Ctrl+C ends the program at once. Throws `usage` if it is
- * longer than 4 MiB.
+ * Reads standard input to its end. At a terminal, Ctrl+D ends the input and Ctrl+C ends the program at once. Throws `usage` if
+ * it is longer than 4 MiB.
  */
 export function readInput(): string {
   const text = interruptible(() => readStdin(LIMIT));

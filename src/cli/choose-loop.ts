@@ -45,7 +45,7 @@ interface ActiveLoop extends BriefLoop {
 
 type Where = Pick<CommandContext, 'projectDir' | 'env'>;
 
-/** Returns every live loop of a project, the default one first, those in its worktrees last. */
+/** Returns every live loop of a project, the default loop first, those in its worktrees last. */
 export function liveLoops({ projectDir, env }: Where): ActiveLoop[] {
   const inWorktrees = worktreePlaces(projectDir).flatMap((place) =>
     liveIn({ projectDir: place.projectDir, env }).map((loop) => {
@@ -65,19 +65,19 @@ function liveIn({ projectDir, env }: Where): ActiveLoop[] {
   });
 }
 
-/** Returns the live loop of this name, else those on a task file, or on the one in a task folder. `path` may be relative. */
+/** Returns the live loop of this name, or else those on a task file or on that of a task folder. `path` may be relative. */
 export function liveLoopsOn(where: Where, path: string): ActiveLoop[] {
   const loops = liveLoops(where);
   const named = loops.filter(({ files }) => isNamed(files, path));
   return named.length > 0 ? named : loops.filter(({ taskPath }) => isTaskAt(where.projectDir, taskPath, path));
 }
 
-/** Returns whether a word is the name of a loop, and not the path of something that exists. */
+/** Returns whether a word is the name of a loop and not the path of something that exists. */
 export function isNamed({ name }: LoopFiles, word: string): boolean {
   return name === word && !existsSync(resolve(word));
 }
 
-/** Returns whether a path or the name of a loop directory refers to this task file or its folder. */
+/** Returns whether a path, or the name of a loop directory, refers to this task file or its folder. */
 export function isTaskAt(projectDir: string, taskPath: string, path: string): boolean {
   const target = realPath(resolve(pathNamed(projectDir, path)));
   const task = realPath(join(projectDir, taskPath));
@@ -100,7 +100,7 @@ export function chosenLoop(
   const usage = `${command} ${PATH_OR_NAME}`;
   if (path !== null) {
     const loops = liveLoopsOn(context, path);
-    // The other loops on this task are named.
+    // The message names the other loops on this task.
     const unnamed = loops.find(({ name }) => name === null);
     return (
       (unnamed ?? onlyOf(loops, `loops are active on ${path}`, usage))?.files ??
@@ -111,7 +111,7 @@ export function chosenLoop(
   return onlyOf(liveLoops(context), 'loops are active here', usage)?.files ?? context.files;
 }
 
-/** Describes the last ended loop of this project and its worktrees, or the one of this name or on this path. */
+/** Describes the last ended loop of this project and its worktrees, or the loop of this name or on this path. */
 export function endedLast({ projectDir, env }: Where, path: string | null): LoopReport | null {
   const endedAt = ({ lastLoop }: LoopReport): string => lastLoop?.endedAt ?? '';
   // The task of a loop in a worktree has the same path there.
@@ -151,14 +151,14 @@ export function endedLoop(
 
 const PATH_OR_NAME = 'PATH, or --loop NAME';
 
-/** Returns the only loop, if there is one. Throws `usage` with a list and the command to use if there are several. */
+/** Returns the only loop, if there is one. Throws `usage`, with a list and the command to use, if there are several. */
 export function onlyOf<T extends BriefLoop>(loops: readonly T[], what: string, usage: string): T | undefined {
   if (loops.length <= 1) return loops[0];
   const text = `${loops.length} ${what}:\n${loopTable(loops)}\n`;
   throw new RalphError('usage', advise(text, 'Choose one', usage));
 }
 
-/** Returns the loop that a start without task and name resumes. Throws `usage` with a list if there are several. */
+/** Returns the loop resumed by a start without task and name. Throws `usage` with a list if there are several. */
 export function loopToResume(context: CommandContext, command: string): LoopFiles {
   const { projectDir, env } = context;
   const usage = command === 'resume' ? 'resume NAME' : `${command} --resume --task ${PATH_OR_NAME}`;
@@ -174,16 +174,16 @@ export function loopToResume(context: CommandContext, command: string): LoopFile
   const own = incomplete.filter(({ isOwn }) => isOwn);
   const first = command === 'resume' ? own : ended.filter(({ isOwn }) => isOwn);
   if (first.some(({ name }) => name === null)) return context.files;
-  // Those of worktrees go on only by the command that finds them by their names.
+  // Loops in worktrees continue only by the command that finds them by name.
   const resumable = command === 'resume' && own.length === 0 ? incomplete : own;
   return onlyOf(resumable, 'loops have ended here', usage)?.files ?? loopFiles(projectDir, null, env);
 }
 
-/** Returns whether no process drives the loop any more; starting a driver does not resume a loop that awaits consent. */
+/** Returns whether no process drives the loop any more; a new driver does not resume a loop that awaits consent. */
 export function needsDriver(files: LoopFiles, state: LoopState): boolean {
   if (readState(files.state).kind !== 'loop') return true;
   if (state.status === 'awaiting-consent') return false;
-  // The client of a session that none has joined has exited before its first hook.
+  // The client of a session that has not joined exited before its first hook.
   const isLost = isUnjoined(state) && state.status === 'paused' && state.paused.reason === 'interrupted';
   return isLost || state.status === 'ended' || isDriverAlive(files, state) === false;
 }
@@ -254,7 +254,7 @@ export function taskPlace(projectDir: string, word: string) {
 
 /** Returns the name of a missing task file, from the status of the folder's last run. */
 function goneFile(dir: string): string {
-  // The caller that shows the run state reports the problem.
+  // The problem is reported by the caller, which shows the run state.
   const run = nullIfRefused(() => ifOutOfReach(() => readRunState(runFiles(dir)), null), 'refused');
   const path = run?.status?.taskPath;
   return path !== undefined && taskKind(path) === 'checklist' ? CHECKLIST_FILE : RALPH_FILE;
@@ -292,8 +292,8 @@ export function readTaskText(path: string, shown: string, missing: Partial<Messa
 }
 
 /**
- * Returns the run with several loops that a command without a name is about: the one on the plan at the path; without a path the
- * live one, or the one that ended after every other loop. null if it is about a single loop.
+ * Returns the run with several loops that a command without a name is about: the one on the plan at the path; without a path,
+ * the live one, or one that ended after every other loop. Null if the command is about a single loop.
  */
 export function chosenRun(context: CommandContext, path: string | null): ProjectRun | null {
   const { projectDir, env, now, files } = context;
@@ -310,7 +310,7 @@ export function chosenRun(context: CommandContext, path: string | null): Project
   return (current.run.endedAt ?? '') >= ended ? current : null;
 }
 
-/** Says beforehand which loop a command without a name is about if the last run has several, and how the others are taken back. */
+/** Says, if the last run has several loops, which one a command without a name is about, and how to take back the others. */
 export function tellOfRun(context: CommandContext): void {
   const found = context.positionals.length === 0 ? chosenRun(context, null) : null;
   if (found === null) return;

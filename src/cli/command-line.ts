@@ -21,10 +21,10 @@ export const ABOUT_A_LOOP = new Set(
   'status attach explain logs stop cancel pause resume wake steer accept archive reset'.split(' '),
 );
 
-/** Commands whose answer the skill's document shows as one line of JSON: `main.cjs status | post-execute.cjs`. */
+/** Commands whose answer is one line of JSON in the skill's document: `main.cjs status | post-execute.cjs`. */
 const ANSWERS_IN_PIPES = new Set(['status', 'reset', 'config']);
 
-/** Returns whether the program was called by its path in a project, as that document does, and not as `ralph-loop`. */
+/** Returns whether the program was called by its path in a project, as in that document, and not as `ralph-loop`. */
 function isCopyInProject(script = ''): boolean {
   return resolve(script).split(sep).join('/').endsWith(`/${BUNDLE_HOME}/scripts/main.cjs`);
 }
@@ -43,7 +43,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     const confined = withinSandbox(error, argv);
     const known = error instanceof RalphError || !stack ? message : systemErrorText(error);
     const advised = confined ?? (error instanceof RalphError ? error.advised : known);
-    // A message may quote what others wrote.
+    // The message may quote text by others.
     printText(2, printable(withPrefix(advised ?? `internal error, please report it: ${stack}`, loop)));
     process.exitCode = 1;
   }
@@ -175,14 +175,14 @@ const IN_THE_WAY = ['EEXIST', 'ENOENT', 'ELOOP'];
 
 /** Explains a failed system call to the user; returns null for an error that is a bug of this program. */
 export function systemErrorText(error: unknown, refusal = whyNotWritable): string | null {
-  // A draft that is renamed is named after the file in whose place it comes.
+  // When a draft is renamed, the error names the file that it replaces.
   const { path, syscall, dest } = error as NodeJS.ErrnoException & { readonly dest?: string };
   const place = syscall === 'rename' ? (dest ?? path) : path;
   if (syscall === 'uv_cwd') return 'the current folder no longer exists. Change to another one: cd DIR';
   const code = codeOf(error, refusal);
   const inTheWay = syscall === 'mkdir' && code !== undefined && IN_THE_WAY.includes(code);
   const known = code !== undefined && Object.hasOwn(REASONS, code) ? REASONS[code] : undefined;
-  // Of other calls it says that they would have to wait.
+  // For other calls, it means that they would have to wait.
   const isFull = code === 'EAGAIN' && syscall?.startsWith('spawn');
   const whyNot = isFull ? 'the system can start no further process' : known;
   const reason = inTheWay ? 'a file or a broken link exists where a folder is needed' : whyNot;

@@ -11,11 +11,11 @@ export interface CommandContext {
   readonly rest: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly projectDir: string;
-  /** Files of the loop that `--loop NAME` or RALPH_LOOP names, or of the default loop. */
+  /** Files of the loop named by `--loop NAME` or RALPH_LOOP, or of the default loop. */
   readonly files: LoopFiles;
-  /** True unless `--json` was given: the answer is text. */
+  /** True without `--json`: the answer is text. */
   readonly forPeople: boolean;
-  /** True if that text goes to a terminal. */
+  /** True if this text goes to a terminal. */
   readonly atTerminal: boolean;
   /** True if the user can also be asked: standard input is a terminal as well. */
   readonly mayAsk: boolean;
@@ -38,7 +38,7 @@ export interface Command {
   readonly help: string;
   readonly example: string;
   readonly options?: Record<string, OptionDefinition>;
-  /** Control commands refuse inside an agent's shell (CLAUDECODE=1) and name the way out. */
+  /** Present if the command refuses inside an agent's shell (CLAUDECODE=1) and says what to do instead. */
   readonly control?: true;
   /** Returns the exit code. Throws RalphError for problems that the user can fix. */
   run(context: CommandContext): Promise<number> | number;
@@ -69,7 +69,7 @@ export function valuesOf({ values }: Pick<CommandContext, 'values'>, name: strin
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-/** Returns the number of an option, above 0; null if it is absent. Throws `usage`. */
+/** Returns the number given by an option, above 0; null if it is absent. Throws `usage`. */
 export function numberOf({ values }: Pick<CommandContext, 'values'>, option: string): number | null {
   const value = values[option];
   if (value === undefined) return null;
@@ -78,7 +78,7 @@ export function numberOf({ values }: Pick<CommandContext, 'values'>, option: str
   throw new RalphError('usage', `--${option} ${value}: give a number above 0.`);
 }
 
-/** Returns the whole number of an option, from 1 to `most`. Throws `usage`. */
+/** Returns the whole number given by an option, from 1 to `most`. Throws `usage`. */
 export function wholeOf(
   { values }: Pick<CommandContext, 'values'>,
   option: string,
@@ -144,7 +144,7 @@ function misuse({ name }: Command, { message }: Error): Pick<ParsedOptions, 'pro
   return { problem: `${option} needs a value.${dashed}` };
 }
 
-/** Returns the first word that is neither a common option nor its value, or null, and the other words. */
+/** Returns the first word that is neither a common option nor its value (or null), and the other words. */
 export function commandName(argv: readonly string[]): {
   readonly name: string | null;
   readonly args: readonly string[];

@@ -1,6 +1,6 @@
 import type { Command } from './command.ts';
 
-/** All commands, loaded on demand: `status` and the status line must not pay for zod and yaml. */
+/** All commands, loaded on demand: `status` and the status line need not load zod and yaml. */
 export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   start: async () => (await import('./start/start.ts')).START_COMMAND,
   run: async () => (await import('./run/run.ts')).RUN_COMMAND,

@@ -3,7 +3,7 @@ import { COMMON_OPTIONS, type Command, type OptionDefinition } from './command.t
 
 const COLUMNS = 80;
 
-/** What each command does, in the order of the list. It is here so that the list loads no command. */
+/** What each command does, in the order of the list. Kept here so that the list loads no command. */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Run a loop': {
     run: 'Run a loop with a new Claude Code per iteration.',
@@ -71,7 +71,7 @@ export function commandHelp({ name, usage, help, options = {}, example }: Comman
 }
 
 function rowsOf(options: Readonly<Record<string, OptionDefinition>>): (readonly [string, string])[] {
-  const named = Object.entries(options).filter(([, { help }]) => help !== ''); // Others are second names.
+  const named = Object.entries(options).filter(([, { help }]) => help !== ''); // Others are aliases.
   return named.map(([name, option]) => {
     const short = option.short === undefined ? '' : `-${option.short}, `;
     const value = option.type === 'string' ? ` ${option.value ?? 'VALUE'}` : '';

@@ -1,12 +1,12 @@
 /** A permission mode that a start offers, in words. */
 interface PermissionMode {
   readonly name: string;
-  /** What the agent does under it, after its name. */
+  /** What the agent may do in this mode, to follow its name. */
   readonly does: string;
   readonly advice: string;
 }
 
-/** Modes that a loop can work in, the recommended one first. */
+/** Modes in which a loop can work, the recommended one first. */
 export const PERMISSION_MODES: readonly PermissionMode[] = [
   {
     name: 'acceptEdits',

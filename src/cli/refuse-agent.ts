@@ -27,7 +27,7 @@ export function refuseAgent(what: string, env: NodeJS.ProcessEnv): void {
   });
 }
 
-/** Returns the real location of a path, null outside the project, and the program that owns its folder, if any. */
+/** Returns the real location of a path (null outside the project), and the program that owns its folder, if any. */
 export function placeForAgent(projectDir: string, path: string): { real: string | null; taken: string | undefined } {
   const root = realpathSync(projectDir);
   const inside = projectPath(root, root, path);

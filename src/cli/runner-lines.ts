@@ -67,7 +67,7 @@ export async function loopView({ values, env, mayAsk, out }: CommandContext, att
   if (values['json'] === true) {
     const tell = (event: RunnerEvent, loop?: string): void => {
       if (WHILE_WATCHED.has(event.type)) return;
-      // A reader that had no parts of it has not seen the text yet.
+      // A view that got no parts of the text has not shown it yet.
       const whole = event.type === 'agent.text' ? { type: event.type, text: event.text } : event;
       out(JSON.stringify(loop === undefined ? whole : { loop, ...whole }));
     };
@@ -87,13 +87,13 @@ export async function loopView({ values, env, mayAsk, out }: CommandContext, att
   const tell = (event: RunnerEvent, loop?: string): void => {
     const lines = runnerLines(event, attached);
     if (loop === undefined && lines.length > 0) out(lines.join('\n'));
-    // The name in front distinguishes the lines of several loops.
+    // The name at the beginning distinguishes the lines of several loops.
     else for (const line of lines.join('\n').split('\n')) if (line !== '') out(`[${loop}] ${line}`);
   };
   return { tell, close };
 }
 
-/** Events that mean nothing once they are over. */
+/** Events that no longer matter once they are over. */
 const WHILE_WATCHED: ReadonlySet<string> = new Set([
   ...['command.started', 'agent.text-delta', 'tool.started', 'agent.usage'],
 ]);

@@ -37,13 +37,13 @@ export function wayOn(loop: FleetLoop): string | null {
   return isUsedUp(loop) ? inAnotherLoop(loop) : `fleet ${isPaused(result) ? 'resume' : 'retry'} ${loopId}`;
 }
 
-/** Returns the command for a loop that begins with what this one published. */
+/** Returns the command for a loop that continues from what this one published. */
 function inAnotherLoop({ task, repository, result }: FleetLoop): string {
   const base = result?.branch ? ` --base ${result.branch}` : '';
   return `fleet add ${shellWord(task)} --repo ${shellWord(repository)}${base} --max-iterations N`;
 }
 
-/** Returns whether a loop has had all iterations of its terms, which no command changes. */
+/** Returns whether a loop has used all iterations of its terms, which no command changes. */
 function isUsedUp({ result, progress }: Pick<FleetLoop, 'result' | 'progress'>): boolean {
   const most = progress?.maxIterations ?? 0;
   return most > 0 && result !== null && result.iterations >= most;
@@ -68,7 +68,7 @@ export async function controlLoop(member: FleetMember, id: string, kind: FleetCo
   return command(member, loop, kind, text);
 }
 
-/** Sends a command. A waiting loop is taken up at once, so that the command reaches it. */
+/** Sends a command. A waiting loop is claimed at once, so that the command reaches it. */
 async function command(member: FleetMember, loop: FleetLoop, kind: CommandKind, text: string): Promise<Controlled> {
   const { server, key } = member;
   const { loopId, generation, state, result, account } = loop;
@@ -88,7 +88,7 @@ async function promote(job: Job | undefined): Promise<void> {
   await job.promote().catch(() => undefined);
 }
 
-/** Returns the progress of an ended loop. A result without a checkpoint, such as that of a blocked loop, lacks it. */
+/** Returns the progress of an ended loop. A result without a checkpoint, such as a blocked loop's, lacks it. */
 function lastProgress({ progress, result }: FleetLoop): LoopProgress | null {
   if (progress === null) return null;
   const { iterations: iteration, ...used } = result?.sha ? result : { ...progress, iterations: progress.iteration };
@@ -96,14 +96,14 @@ function lastProgress({ progress, result }: FleetLoop): LoopProgress | null {
   return { ...progress, iteration, costUsd, tokens, sha, worker: '', waits: null };
 }
 
-/** Queues a loop again, from its last checkpoint. */
+/** Queues a loop again from its last checkpoint. */
 async function nextGeneration({ server, key }: FleetMember, loop: FleetLoop): Promise<Controlled> {
   const { account, loopId, generation } = loop;
   const job = await server.job(account, loopId, generation);
   if (job === undefined) throw new RalphError('no-loop', FLEET_TEXTS.forgotten(loopId));
   const envelope = envelopeOf(job.data);
   const isOurs = envelope !== null && key.hasSealed(envelope) && jobIdOf(envelope.submission) === job.id;
-  // An unsigned submission is not signed now.
+  // A submission that is not signed yet must not be signed now.
   if (envelope === null || !isOurs) throw new RalphError('refused', FLEET_TEXTS.unsigned(loopId));
   const next: Submission = { ...envelope.submission, generation: generation + 1 };
   await addLoop(server, key, next, lastProgress(loop));

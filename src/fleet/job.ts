@@ -28,14 +28,14 @@ const submission = z.strictObject({
   base: z.strictObject({ ref: z.string().min(1).max(255), sha: commit }),
   branch: z.string().regex(/^ralph\/[a-zA-Z0-9][a-zA-Z0-9._-]*$/),
   checkpointRef: z.string().regex(/^refs\/ralph\/[a-zA-Z0-9][a-zA-Z0-9._-]*$/),
-  /** Path relative to the project; the digest is the SHA-256 of the file at `base.sha`. */
+  /** Path relative to the project, and the SHA-256 of the file at `base.sha`. */
   task: z.strictObject({ path: z.string().min(1).max(1024), digest: hexadecimal(64) }),
   contract: z.strictObject({
     /** SHA-256 of `terms`. */
     digest: hexadecimal(64),
-    /** Terms that the submitter agreed to, as keys and values that are identical on every machine. */
+    /** Terms to which the submitter agreed, as keys and values that are identical on every machine. */
     terms: z.array(z.tuple([z.string(), z.string()])),
-    /** Settings of the command line, by key path, and arguments of the task. */
+    /** Command-line settings, by key path, and arguments of the task. */
     flags: z.record(z.string(), z.string()),
     args: z.record(z.string(), z.string()),
   }),
@@ -74,7 +74,7 @@ export function checkSubmission(value: Submission): void {
   submission.parse(value);
 }
 
-/** Returns whether the references belong to the loop: a loop may only move its own. */
+/** Returns whether the references belong to the loop, which may move only its own. */
 function isConsistent({ loopId, branch, checkpointRef, repository }: Submission): boolean {
   const isOwn = branch === `ralph/${loopId}` && checkpointRef === `refs/ralph/${loopId}`;
   return isOwn && repository.id === repositoryId(repository.url);
@@ -121,7 +121,7 @@ export class FleetKey {
     return isSame(this.signCommand(command), signature);
   }
 
-  /** Signs a value; `kind` keeps a signature of one kind from being used for another. */
+  /** Signs a value; because of `kind`, a signature of one kind cannot be used for another. */
   #sign(kind: string, value: unknown): string {
     return createHmac('sha256', this.#key)
       .update(`ralph-fleet-1\n${kind}\n${canonicalJson(value)}`)

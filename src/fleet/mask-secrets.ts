@@ -10,7 +10,7 @@ export function secretMask(env: NodeJS.ProcessEnv): (text: string) => string {
   const forms = values
     .filter(({ length }) => length >= SHORTEST)
     .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
-    // The longest first: one secret may begin like another.
+    // The longest first: one secret may begin with another.
     .sort((one, other) => other.length - one.length);
   return (text) => forms.reduce((masked, form) => masked.replaceAll(form, MASK), text);
 }

@@ -31,7 +31,7 @@ interface FleetTask extends Pick<Submission['contract'], 'flags' | 'args'> {
 /** Variables with settings of a loop. In the fleet, settings come from the repository and the submission. */
 const SETTINGS = ['RALPH_MAX_ITERATIONS', 'RALPH_COMPLETION_SIGNAL', 'RALPH_CIRCUIT_BREAKER_THRESHOLD', 'RALPH_LOOP'];
 
-/** Returns the environment of a loop, without this machine's settings, which other machines lack. */
+/** Returns the environment of a loop, without the settings of this machine, which other machines lack. */
 export function loopEnvironment({ dir }: FleetPlace, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(env).filter(([name]) => !SETTINGS.includes(name));
   return { ...Object.fromEntries(kept), RALPH_USER_CONFIG: join(dir, 'no-user-config.json') };
@@ -169,7 +169,7 @@ function freeId(name: string): string {
   return `${name.slice(0, 50).replace(/\.(?:lock)?$/, '')}-${digits}`;
 }
 
-/** Throws RalphError `usage` for a name that the repository does not have. */
+/** Returns the commit of a name. Throws RalphError `usage` for a name that the repository does not have. */
 async function commitOf(mirror: string, ref: string, url: string, env: NodeJS.ProcessEnv): Promise<string> {
   const isWhole = /^(?:[0-9a-f]{7,64}|refs\/(?:heads|tags)\/.+)$/.test(ref);
   for (const name of [`refs/heads/${ref}`, `refs/tags/${ref}`, ...(isWhole ? [ref] : [])]) {

@@ -34,7 +34,7 @@ export function classOf(tool: string): ToolClass {
   return READS.test(verb) && !rest.some((word) => WRITES.test(word)) ? 'reads' : 'unknown';
 }
 
-/** Returns whether a tool may change files: every one but known readers. */
+/** Returns whether a tool may change files: all may, except known readers. */
 export function mayWrite(tool: string): boolean {
   return classOf(tool) !== 'reads';
 }
@@ -52,8 +52,8 @@ function wordsOf(tool: string): string[] {
 }
 
 /**
- * Returns the commands that an MCP tool may be by its name and its server's: `git push origin main` for `mcp__git__push` and
- * `mcp__x__git_push`, also for a server of GitHub that pushes files. Empty for other tools.
+ * Returns the commands that an MCP tool may stand for, by its name and its server's: `git push origin main` for
+ * `mcp__git__push` and `mcp__x__git_push`, and for a GitHub server that pushes files. Empty for other tools.
  */
 export function namedCommands({ tool, input }: ToolCall): string {
   if (!tool.startsWith('mcp__')) return '';
@@ -76,23 +76,23 @@ const SHELL_KEY =
   /^(?!.*_(?:id|name|type|mode)$)(?:.*_)?(commands?|cmds?|(command|cmd)_?line|scripts?|shell|bash|sh|exec|execute|run|program|executable|binary|argv|entrypoint|stdin)(?=$|_)/i;
 const CODE_KEY = /^(code|snippet|python|javascript|js|typescript|ruby|perl|eval|expression|function|source_?code)$/i;
 const POWERSHELL_KEY = /^(powershell|pwsh|ps1?)(_?(command|script))?$/i;
-/** Pattern for keys of a program, if a list of its arguments stands beside it. */
+/** Pattern for keys of a program if a list of its arguments is beside it. */
 const PROGRAM_KEY = /^(file(_?name|_?path)?|exe|app|bin|process)$/i;
 const ARGS_KEY = /^(args|arguments|argv|params|parameters)$/i;
 const CWD_KEY = /^(cwd|workdir|working_?dir(ectory)?)$/i;
 /** Keys of the client's own shell tool, whose shell text is in `command`. No pattern is tried on them: most calls compile none. */
 const SHELL_TOOL_KEYS = new Set(['command', 'description', 'timeout', 'run_in_background']);
-/** Pattern for keys of text for people and models: only other texts are searched for single-word paths and for commands. */
+/** Pattern for keys of text for people and models; only other texts are searched for single-word paths and for commands. */
 export const PROSE_KEY =
   /^(prompt|question|content|contents|text|title|body|description|message|subject|summary|comment|header|labels?|thought|reason|notes?|observations?|markdown|html|query|regex|repl(acement)?|(new|old)_?(string|str|text|source))$/i;
 /** Pattern for lines that read as commands: `rm F`, `!git push`, `* * * * * rm F`, `spawn rm F`. */
 const COMMAND_LINE =
   /^[\s:\\!*\d/,@-]{0,40}(?:(?:spawn|shell|sudo|exec|system) )?((?:cd|rm|mv|cp|dd|tee|ln|shred|unlink|chmod|chown|sed|cat|git|node|npx|(?:ba|da|z)?sh|truncate -|echo [^\n]*>|printf [^\n]*>)[^\S\n].*\S)/gm;
-/** Pattern for lines that only a text for people has: a sentence, an item of a list, a heading, a quotation. */
+/** Pattern for lines that occur only in text for people: a sentence, a list item, a heading, a quotation. */
 const PROSE_LINE = /^\s{0,9}(?:[A-Z][a-z]+[ ,.:]|[-*>#|]+ (?![*\d])|```)/m;
 const MAX_LINES = 50;
 
-/** Returns at most 50 lines of a text of unknown use that read as commands; none of a text for people. */
+/** Returns at most 50 lines, of a text of unknown purpose, that read as commands; none if the text is for people. */
 export function commandLines(text: string): string {
   const lines = PROSE_LINE.test(text) ? [] : [...text.matchAll(COMMAND_LINE)].slice(0, MAX_LINES);
   return lines.map(([, line = '']) => line).join('\n');
@@ -101,7 +101,7 @@ export function commandLines(text: string): string {
 /** Pattern for keys whose lists contain commands, not the words of one command. */
 const PLURAL = /s$/i;
 
-/** Returns the texts in the input of a call, at any depth, that its tool runs. */
+/** Returns the texts in a call's input, at any depth, that its tool runs. */
 export function runTexts(call: ToolCall): RunText[] {
   const kind = classOf(call.tool);
   if (kind === 'reads' || kind === 'changes') return [];
@@ -127,7 +127,7 @@ export function runTexts(call: ToolCall): RunText[] {
       )
         add(kind === 'powershell' ? kind : 'shell', textsOf(key, each, args), here);
       else if (kind === 'unknown' && !PROSE_KEY.test(key) && !ARGS_KEY.test(key)) {
-        // Lines that begin with git may be notes, and are left out; lines such as `rm FILE` are taken as commands.
+        // Lines that begin with git may be notes and are left out; lines such as `rm FILE` count as commands.
         const lines = textsOf(`${key}s`, each, undefined).map((text) => commandLines(text).replace(/^git .*/gm, ''));
         add('shell', lines.filter(Boolean), here);
       }

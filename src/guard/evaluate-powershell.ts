@@ -11,7 +11,7 @@ import { basenameOf, wordOf } from './shell/words.ts';
 const WRITES =
   /\b(Set-Content|Out-File|Remove-Item|Move-Item|Copy-Item|Add-Content|Clear-Content|New-Item|Rename-Item|Set-Item|Set-Acl|Tee-Object|Export-\w+|Invoke-WebRequest|Expand-Archive|del|erase|rm|rd|rmdir|ri|copy|cp|cpi|move|mv|mi|ren|rni|ni|sc|ac|clc|attrib|icacls|robocopy|xcopy|mklink|git\s+(checkout|restore|clean|stash|rm|mv))\b|>|\[(System\.)?IO\.|WriteAll|::Delete|::Move|::Copy|::Replace/i;
 
-/** Evaluates a PowerShell command by its raw text, without a parser: when in doubt, denies. */
+/** Evaluates a PowerShell command by its raw text, without a parser; denies it when in doubt. */
 export async function evaluatePowerShell(source: string, cwd: string, guard: Guard): Promise<Verdict> {
   // PowerShell escapes with a backtick (Remo`ve-Item), cmd with a caret, and quotes may be anywhere in a word.
   const text = source.replace(/[`^'"]/g, '').replaceAll('\\', '/');
@@ -42,7 +42,7 @@ function ownDenial(text: string, cwd: string, guard: Guard, commands: readonly S
 }
 
 const MAX_WORDS = 500;
-/** Pattern for more than plain commands: variables, blocks, calls, code that is run. */
+/** Pattern for more than plain commands: variables, blocks, calls, and code that is run. */
 const MORE = /[$&(){}@]|\b(iex|invoke-expression|invoke-command|-enc\w*|add-type|start-process)\b/i;
 
 /** Pattern for text before a started program, and for the options between them. */

@@ -20,7 +20,7 @@ export async function evaluateShellScope(
   if (pushed !== null || reading.writes.length + reading.named.length === 0) return pushed;
   const allows = await allowedBy(scope, guard);
   const budget = newBudget();
-  // Files that git restores are not the agent's changes, and a link leaves its source unchanged.
+  // Files that git restores are not changes by the agent, and making a link leaves its source unchanged.
   for (const use of reading.writes.filter(({ how }) => !/^(?:git-|link-source$|read$)/.test(how))) {
     const isRemoved = use.how === 'delete' || use.how === 'move' || use.recursive === true;
     const outside = reachedPaths(use, guard, budget).find((each) => each.sought !== true && !allows(each, isRemoved));
@@ -39,8 +39,8 @@ export async function evaluateToolScope(call: ToolCall, guard: Guard, scope: Tas
 }
 
 /**
- * Returns a test for paths: allowed in the scope, in a folder that tools fill, outside the project, and if known only at run
- * time. A folder above the scope may be written to by name (`cp x src/`) but not removed.
+ * Returns a test for paths that are allowed: in the scope, in a folder that tools fill, outside the project, or known only
+ * at run time. A folder above the scope may be written to by name (`cp x src/`) but not removed.
  */
 async function allowedBy(
   { entries, free }: TaskScope,
@@ -90,15 +90,15 @@ export function evaluatePush(reading: ShellReading, { noPushTo }: TaskScope, pro
 /** Variables and files that give git other settings or another repository. */
 const TURNS =
   /^(?:GIT_(?:DIR|WORK_TREE|COMMON_DIR|CONFIG\w*)|HOME|XDG_CONFIG_HOME)=|^--git-dir\b|(?:^|\/)(?:\.gitconfig|git\/config|\.git\/(?:HEAD|config(?:\.worktree)?))$/;
-/** Settings by which git knows where to push, and other names for it. */
+/** Settings that tell git where to push, or give it another name. */
 const PUSH_SETTING = /^(?:alias|push|remote|branch|include\w*)\./i;
 
-/** Options with which `git branch` lists or deletes: git refuses them beside those that rename or set. */
+/** Options with which `git branch` lists or deletes: git refuses to combine them with those that rename or set. */
 const LISTS = /^(?:-[aqrvf]*[dDl][aqrvf]*|--(?:contains|delete|list|merged|no-contains|no-merged|points-at)(?:=.*)?)$/s;
 
 const textsOf = (words: readonly ShellWord[]): string[] => words.map(({ template }) => template);
 
-/** Returns whether a push that names no branch may go elsewhere because of this command: its settings, a switch to one kept. */
+/** Returns whether this command may redirect a push without a named branch: by settings, or a switch to a kept branch. */
 function turnsPush(command: ShellCommand, kept: readonly string[]): boolean {
   const { argv, assignments } = command;
   const isGit = programName(command) === 'git';
@@ -107,7 +107,7 @@ function turnsPush(command: ShellCommand, kept: readonly string[]): boolean {
   if ([...set, ...(isGit || command.opened ? textsOf(argv) : [])].some((text) => TURNS.test(text))) return true;
   const words = isGit ? (subcommandWords(command) ?? []) : [];
   const [verb = '', ...rest] = textsOf(words);
-  // Without a value it is read.
+  // Without a value, the setting is only read.
   const [key = '', value] = textsOf(splitOptions(words.slice(1), '-f --file --type').operands).filter(
     (text) => text !== 'set',
   );
@@ -149,7 +149,7 @@ function pushedTo(
   return found === ANY ? 'a branch that is known only at run time' : (found ?? null);
 }
 
-/** Returns the words with an alias of the repository's settings in full. */
+/** Returns the words with an alias of the repository's settings expanded. */
 function unaliased(words: readonly ShellWord[], settings: string): readonly ShellWord[] {
   const [, verb] = /^(?!push$)([\w-]+)$/.exec(words[0]?.template ?? '') ?? [];
   if (verb === undefined) return words;
@@ -158,7 +158,7 @@ function unaliased(words: readonly ShellWord[], settings: string): readonly Shel
   return meant ? [...meant.map((text) => wordOf(text)), ...words.slice(1)] : words;
 }
 
-/** Settings of a repository that say where a push goes which names no branch. */
+/** Settings of a repository that decide where a push without a named branch goes. */
 const SAYS_WHERE =
   /^[ \t]*(?:push[ \t]*=|mirror[ \t]*=(?!\s*false)|default[ \t]*=(?!\s*(?:simple|current|nothing|upstream|tracking)))/im;
 
@@ -172,7 +172,7 @@ function byDefault(settings: string, current: string): readonly string[] {
   ];
 }
 
-/** Returns the branches that a refspec pushes to; for a glob or a lone colon, the protected ones. */
+/** Returns the branches to which a refspec pushes; for a glob or a lone colon, the protected ones. */
 function targetsOf(refspec: string, kept: readonly string[], current: string): readonly string[] {
   const plain = refspec.replace(/^\+/, '');
   if (plain === ':') return kept;

@@ -37,7 +37,7 @@ export async function evaluateShellCommand(source: string, cwd: string, guard: G
   return behind.decision === 'deny' ? behind : verdict;
 }
 
-/** Returns the links that a command makes, with their targets: `ln -s "$PWD/src" /tmp/x; rm /tmp/x/../a`. */
+/** Returns the links that a command creates, with their targets: `ln -s "$PWD/src" /tmp/x; rm /tmp/x/../a`. */
 function linksOf({ writes }: ShellReading, { real }: Guard): Map<string, string> {
   const links = new Map<string, string>();
   for (const { how, word, from, cwdTemplate } of writes) {
@@ -60,7 +60,7 @@ async function evaluateReading(source: string, reading: ShellReading, guard: Gua
   return { decision: 'allow', recorded: [...new Set([...recordedOf(reading), ...user.open.map(shownOpen)])] };
 }
 
-/** Evaluates the command that a tool's name says it is, by the rules about pushes and commands: its words name no files. */
+/** Evaluates the command that a tool's name stands for, by the rules about pushes and commands: its words name no files. */
 export async function evaluateName(text: string, cwd: string, guard: Guard): Promise<Denial | null> {
   const { home, scope, guardrails, caseInsensitive } = guard.rules;
   const reading = readShellCommand(text, { cwd, home });
@@ -69,7 +69,7 @@ export async function evaluateName(text: string, cwd: string, guard: Guard): Pro
   return evaluateCommandRules(text, reading, { ...guardrails, shellAllow: null }, caseInsensitive);
 }
 
-/** Evaluates code for an interpreter by the names in it, because it is not parsed. */
+/** Evaluates code for an interpreter by the names in it: the code is not parsed. */
 export async function evaluateCode(text: string, cwd: string, guard: Guard): Promise<Verdict> {
   const piece: Undecidable = { kind: 'interpreter-code', text, position: 0, cwd };
   for (const command of commandsIn(text, '')) {
@@ -108,7 +108,7 @@ export function ownDenial(reading: ShellReading, guard: Guard): Denial | null {
   return null;
 }
 
-/** Returns an own file that an unknown program receives by name. */
+/** Returns a denial for an own file that an unknown program receives by name. */
 function namedOwnFile(reading: ShellReading, guard: Guard): Denial | undefined {
   for (const { command, words } of reading.named) {
     if (runsControl(command, guard)) continue;

@@ -45,7 +45,7 @@ export function settingsOf(directory: string): string {
   return textOf(join(common === undefined ? git : resolve(git, common), 'config')) ?? '';
 }
 
-/** Returns a test for tracked absolute paths: never true without a repository, `unknown` if git cannot list them. */
+/** Returns a test for tracked absolute paths: always false without a repository, `unknown` if git cannot list them. */
 export function trackedFiles(directory: string, unknown = true): (path: string) => boolean {
   const top = repositoryAround(directory)?.top;
   if (top === undefined) return () => false;
@@ -58,7 +58,7 @@ const GIT_MS = 2000;
 /** The agent may have written the repository's settings, so none of its programs run here. */
 const HARDENED = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
 
-/** Read-only, without network, sockets and privileges; in place of src/sandbox, which would make every hook larger. */
+/** Read-only, without network, sockets and privileges. Replaces src/sandbox, which would make every hook larger. */
 const CONFINED =
   '--ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --tmpfs /run --unshare-all --cap-drop ALL --die-with-parent --new-session';
 
@@ -67,13 +67,13 @@ function pathsOf(top: string, args: readonly string[], input = '', isConfined = 
   const options = { input, encoding: 'utf8', timeout: GIT_MS, maxBuffer: 2 ** 28 } as const;
   const [program, ...first] = isConfined ? ['bwrap', ...CONFINED.split(' '), '--ro-bind', top, top, 'git'] : ['git'];
   const { error, status, stdout } = spawnSync(program ?? '', [...first, '-C', top, ...HARDENED, ...args], options);
-  // Of a git that ends as its time does, node drops what it printed and reports success.
+  // For a git that ends exactly at its timeout, node drops the output and reports success.
   return error !== undefined || status === null || status > 1 ? null : stdout.split('\0').filter(Boolean);
 }
 
 /**
- * Returns a test for tracked files that differ between revisions, or from one; null if git cannot tell. To compare contents,
- * git runs filters, which an agent in a sandbox may have set: there git is confined as well.
+ * Returns a test for tracked files that differ between revisions, or from one; null if git cannot say. To compare contents,
+ * git runs filters, which an agent in a sandbox may have set: git is then confined as well.
  */
 export function changedByGit(
   directory: string,
@@ -83,7 +83,7 @@ export function changedByGit(
   const top = repositoryAround(directory)?.top;
   const options = ['--name-only', '-z', '--no-ext-diff', '--no-textconv', '--no-renames', '--ignore-submodules'];
   const changed = top === undefined ? null : pathsOf(top, ['diff', ...options, ...revisions, '--'], '', isConfined);
-  // Of a file that is assumed to be unchanged, git shows no difference, yet restores it.
+  // For a file that is assumed to be unchanged, git shows no difference, yet restores it.
   const assumed = changed === null ? null : pathsOf(top ?? '', ['ls-files', '-v', '-z']);
   if (changed === null || assumed === null) return null;
   const hidden = assumed.filter((line) => /^[a-z]/.test(line)).map((line) => line.slice(2));
@@ -91,7 +91,7 @@ export function changedByGit(
   return (path) => paths.has(path);
 }
 
-/** Returns whether git says for certain that nothing is stashed: what this command stashes itself is judged there. */
+/** Returns whether git certainly has nothing stashed; what this command itself stashes is judged where it does so. */
 export function isWithoutStash(directory: string): boolean {
   const top = repositoryAround(directory)?.top;
   return top !== undefined && pathsOf(top, ['rev-parse', '--quiet', '--verify', 'refs/stash'])?.length === 0;

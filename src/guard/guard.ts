@@ -28,7 +28,7 @@ export interface GuardRules {
   readonly caseInsensitive: boolean;
   /** Further variables that the agent's shell is known to have (XDG_STATE_HOME, CLAUDE_CONFIG_DIR). */
   readonly variables?: Readonly<Record<string, string>>;
-  /** Folders that file tools may write if a sandbox holds the commands; absent without a sandbox. */
+  /** Folders to which file tools may write if a sandbox confines the commands; absent without a sandbox. */
   readonly writable?: readonly string[];
   /** Writable scope of a plan's task; absent without a plan. */
   readonly scope?: TaskScope | null;
@@ -124,7 +124,7 @@ export function holds(directory: string, entry: ProtectedPath): boolean {
   return directory === '/' || entry.path.startsWith(`${directory}/`);
 }
 
-/** Returns whether a text names the protected path; a common file name counts only with its directory's name. */
+/** Returns whether a text names the protected path; a common file name counts only together with its directory's. */
 export function mentions(text: string, entry: ProtectedPath): boolean {
   const folded = text.toLowerCase();
   const segments = entry.path.toLowerCase().split('/');
@@ -133,7 +133,7 @@ export function mentions(text: string, entry: ProtectedPath): boolean {
   return isDistinctive(name) || folded.includes(segments.at(-2) ?? '');
 }
 
-/** Returns whether a name is unlikely for files of other programs. */
+/** Returns whether other programs are unlikely to have files of this name. */
 export function isDistinctive(name: string): boolean {
   return /ralph|^\.claude$|^settings\.local\.json$/i.test(basename(name)) || basename(name).length > 20;
 }

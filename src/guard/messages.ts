@@ -1,5 +1,5 @@
 import { excerpt, oneLine } from '../text/quote.ts';
-/** Texts that a denial shows to the model: the rule, what matched, what to do instead. */
+/** Texts of denials for the model: the rule, what matched, and what to do instead. */
 
 export function outsideDenied(path: string, tool: string): string {
   return `${tool} would write ${shown(path)}; this loop's sandbox allows only the project, except git's own files. The user can allow other folders under sandbox.allow_write.`;
@@ -70,7 +70,7 @@ export function allowlistDenied(command: string, allow: readonly string[]): stri
   );
 }
 
-/** Returns a denial for a file. `option` excludes the file from this search. */
+/** Returns a denial for a file. `option`: excludes the file from this search. */
 export function fileDenied(path: string, by: string, reads: boolean, option?: string): string {
   const what = reads ? 'would read' : 'would change';
   return (
@@ -90,7 +90,7 @@ export function pushDenied(branch: string): string {
   return `this would push to ${branch}. A plan has its own branch, on which the loop commits: leave pushing to the user.`;
 }
 
-/** Returns a denial for an undecidable part, and how to write it so that it can be decided. */
+/** Returns a denial for an undecidable part, with a way to write it that can be decided. */
 export function undecidedDenied(kind: string, text: string): string {
   const { why, instead } = UNDECIDED[kind] ?? { why: kind, instead: 'Write it as plain commands.' };
   return `${why}, and the user's rules allow only what can be checked: ${shown(text)}. ${instead}`;

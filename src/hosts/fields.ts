@@ -20,7 +20,7 @@ export function listOf(value: unknown): Fields[] {
   return Array.isArray(value) ? value.map(fieldsOf) : [];
 }
 
-/** Returns the texts of a list; none for any other value. */
+/** Returns the texts of a list; empty for any other value. */
 export function stringsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }
@@ -33,7 +33,7 @@ export function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Reads a count; 0 beyond exact integers, which could become Infinity, which a state file cannot hold. */
+/** Reads a count; 0 beyond exact integers: larger ones could become Infinity, which a state file cannot hold. */
 export function countOf(value: unknown): number {
   return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0;
 }

@@ -10,13 +10,13 @@ const CLAUDE_HOOKS: HookHost = {
   hooksSteer: false,
 };
 
-/** The hosts of hosts.ts, as hooks load them: with nothing but what a hook needs. */
+/** The hosts of hosts.ts as hooks load them: with only what a hook needs. */
 export const HOOK_HOSTS: readonly HookHost[] = [CLAUDE_HOOKS, CODEX_HOOKS, GEMINI_HOOKS];
 
 /** Variables that are 1 in the shells of agents. */
 export const AGENT_SHELLS = HOOK_HOSTS.map(({ agentVariable }) => agentVariable);
 
-/** Returns the host that the words of a hook's command name with `--host NAME`; null for one that is not known. */
+/** Returns the host named in the words of a hook's command by `--host NAME`; null for an unknown one. */
 export function hookHost(words: readonly string[]): HookHost | null {
   const at = words.indexOf('--host');
   if (at === -1) return CLAUDE_HOOKS;

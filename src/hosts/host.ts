@@ -13,7 +13,7 @@ export interface FoundClient {
   readonly version: string | null;
 }
 
-/** What a client is started with for a loop's agent. */
+/** Terms with which a client is started for a loop's agent. */
 export interface AgentTerms {
   readonly projectDir: string;
   readonly permissionMode: string | null;
@@ -30,11 +30,11 @@ export interface AgentTerms {
   readonly mayRun: readonly string[];
   /** Options of `hookArgs`. */
   readonly hooks: readonly string[];
-  /** Options of the user. */
+  /** The user's own options. */
   readonly own: readonly string[];
 }
 
-/** What a client is started with for a session that its Stop hook continues. */
+/** Terms with which a client is started for a session that its Stop hook continues. */
 export interface SessionTerms
   extends Pick<AgentTerms, 'permissionMode' | 'model' | 'effort' | 'checks' | 'mayRun' | 'hooks' | 'own'> {
   readonly prompt: string;
@@ -50,7 +50,7 @@ export interface SessionError extends ApiError {
   readonly at: string | null;
 }
 
-/** Where the hooks of a loop's agent are, and what runs them. */
+/** Location of the hooks of a loop's agent, and what runs them. */
 export interface HookPlace {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
@@ -59,11 +59,11 @@ export interface HookPlace {
   readonly hookPath: (file: string) => string;
 }
 
-/** Hooks of one event as a client's file has them. */
+/** Hooks of one event, as a client's file lists them. */
 export interface HookGroup {
   readonly matcher?: string;
   readonly hooks: readonly {
-    /** Absent where the client has no names for hooks. */
+    /** Absent if the client has no names for hooks. */
     readonly name?: string;
     readonly type: 'command';
     readonly command: string;
@@ -71,7 +71,7 @@ export interface HookGroup {
   }[];
 }
 
-/** Hooks of a session in another client than Claude Code, by the events for which Claude Code has them. */
+/** Hooks of a session in another client than Claude Code, by the corresponding events of Claude Code. */
 export const SESSION_HOOKS = {
   SessionStart: 'session-start.cjs',
   UserPromptSubmit: 'user-prompt-submit.cjs',
@@ -82,8 +82,8 @@ export const SESSION_HOOKS = {
 export type SessionHook = keyof typeof SESSION_HOOKS;
 
 /**
- * Timeout in seconds of a hook but Stop. A client runs the tool without an answer when it is exceeded (measured), so it is far
- * beyond what the guard takes on a busy machine.
+ * Timeout in seconds of every hook but Stop. When it is exceeded, a client runs the tool without an answer (measured), so it
+ * is far longer than the guard takes on a busy machine.
  */
 const HOOK_SECONDS = 600;
 
@@ -91,7 +91,7 @@ const HOOK_SECONDS = 600;
 export function hookCommand(event: string, program: string, host: string) {
   const seconds = event === 'Stop' ? STOP_TIMEOUT_SECONDS : HOOK_SECONDS;
   const call = `${program} --host ${host}${event === 'Stop' ? ` --timeout ${seconds}` : ''}`;
-  // Without a shell between them, a hook that waits learns of the end of its client.
+  // Without a shell in between, a waiting hook notices the end of its client.
   return { command: event === 'PreToolUse' ? refusing(call) : `exec ${call}`, seconds };
 }
 
@@ -103,9 +103,9 @@ function refusing(call: string): string {
 
 /** Why a client would not run our hooks. */
 export interface HookProblem {
-  /** Words without a full stop. */
+  /** Part of a sentence, without a full stop. */
   readonly text: string;
-  /** What the user does, as a sentence that begins small; null if the text says it. */
+  /** What the user has to do, as a sentence that begins in lower case; null if the text says it. */
   readonly repair: string | null;
 }
 
@@ -115,28 +115,28 @@ export interface UserHooks {
   /** Name of that file, for people. */
   readonly fileName: string;
   readonly comments: boolean;
-  /** Our plugin for this client registers the same hooks. */
+  /** Returns whether our plugin for this client registers the same hooks. */
   readonly hasPlugin: (env: NodeJS.ProcessEnv) => boolean;
   /** Returns the hooks by event. They are the same in every version, because a changed one loses its trust. */
   readonly groups: (place: Pick<HookPlace, 'node' | 'hookPath'>) => Readonly<Record<string, readonly HookGroup[]>>;
   /** Returns whether any version of this program wrote a hook. */
   readonly isOurs: (entry: unknown) => boolean;
-  /** A launched client gets them from its options, so that only sessions begun by hand need the file. */
+  /** True if a launched client gets them from its options, so that only sessions begun by hand need the file. */
   readonly passedAtLaunch: boolean;
-  /** Finds out why the client would not run them; null if it would. Throws RalphError if it cannot be asked. */
+  /** Finds out why the client would not run them; null if it would. Throws RalphError if the client cannot be asked. */
   readonly problem: (program: () => string, place: HookPlace) => Promise<HookProblem | null>;
 }
 
-/** What a loop asks of its host. */
+/** What a loop requires of its host. */
 export interface Wanted {
-  /** A new client for each iteration. */
+  /** True for a new client in each iteration. */
   readonly iterations: boolean;
   readonly maxCostUsd: number | null;
-  /** The loop pauses at a share of the account's usage limits. */
+  /** True if the loop pauses at a share of the account's usage limits. */
   readonly stopsAtWindow: boolean;
   readonly sandbox: 'off' | 'auto' | 'on';
   readonly permissionMode: string | null;
-  /** The agent proves scenarios by commands, and no person is there to allow them. */
+  /** True if the agent proves scenarios by commands and nobody is there to allow them. */
   readonly tdd: boolean;
 }
 
@@ -148,7 +148,7 @@ interface Cannot {
   readonly because: string;
 }
 
-/** Returns what no client but the reference host can honour; `sandbox` says how the client's own sandbox is chosen. */
+/** Returns what only the reference host can honour; `sandbox` says how the client's own sandbox is chosen. */
 export const onlyInClaudeCode = (sandbox: string): readonly Cannot[] => [
   {
     setting: 'budget.max_cost',
@@ -189,11 +189,11 @@ export interface PreparedAgent extends Pick<ProgramOptions, 'args' | 'permission
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** How a client works on one iteration after the other, each with a fresh context. */
+/** How a client works on one iteration after another, each in a fresh context. */
 interface IterationHost {
   /** Returns what the client is started with, whatever the iteration. */
   readonly prepare: (terms: AgentTerms) => PreparedAgent;
-  /** Starts the client for one iteration and reads its stream. `sessionId` is a fresh one, for a client that takes it. */
+  /** Starts the client for one iteration and reads its stream. `sessionId` is new, for a client that takes one. */
   readonly start: (sessionId: string, options: ProgramOptions) => AgentRun;
 }
 
@@ -210,35 +210,35 @@ export interface Host {
   readonly requireArgs: (words: readonly string[], command: 'run' | 'start') => void;
   /**
    * Returns the options with which the client runs our hooks for an iteration or a session, if it does not take them from its
-   * settings. Throws RalphError `refused` if it would not run them, and what `program` throws.
+   * settings. Throws RalphError `refused` if the client would not run them, and the errors of `program`.
    */
   readonly hookArgs: (
     program: () => string,
     place: HookPlace,
     kind: 'iteration' | 'session',
   ) => Promise<readonly string[]>;
-  /** null for a client that works in sessions only. */
+  /** Null for a client that works only in sessions. */
   readonly iterations: IterationHost | null;
   /** Returns the words with which the client begins a session. */
   readonly sessionArgs: (terms: SessionTerms) => readonly string[];
   readonly sessionEnv: (projectDir: string) => Readonly<Record<string, string>>;
-  /** Returns the API error that a session has ended with; null if it ended otherwise. */
+  /** Returns the API error with which a session has ended; null if it ended otherwise. */
   readonly sessionError: (transcriptPath: string | null) => SessionError | null;
-  /** A hook before a tool call can end the turn. */
+  /** True if a hook before a tool call can end the turn. */
   readonly endsTurns: boolean;
-  /** A client of this version prints the messages of our hooks without a terminal. */
+  /** Returns whether a client of this version prints the messages of our hooks without a terminal. */
   readonly printsMessages: (version: string | null) => boolean;
-  /** Lines of a shell that begin a session by hand, after those that name the loop. */
+  /** Shell text that begins a session by hand, after the variables that name the loop. */
   readonly byHand: readonly [variables: string, program: string];
   /** What the user has to know at the start about a client of this version; absent: nothing. */
   readonly versionText?: (version: string | null) => string | null;
   /** What the agent may do in this permission mode, if the loop starts the client; absent for the reference client. */
   readonly modeText?: (permissionMode: string | null) => string;
-  /** The client reads Claude Code's settings files, and so runs hooks of others that they register. */
+  /** True if the client reads Claude Code's settings files, and so runs other hooks that are registered there. */
   readonly readsClaudeSettings: boolean;
-  /** The client confines its commands itself, by the permission mode. */
+  /** True if the client itself confines its commands, by the permission mode. */
   readonly confines: boolean;
-  /** Absent if the hooks of sessions stand in the settings of the project. */
+  /** Absent if the hooks of sessions are in the project's settings. */
   readonly userHooks?: UserHooks;
   readonly cannot: readonly Cannot[];
   readonly topics: Readonly<Record<Topic, string>>;
@@ -252,9 +252,9 @@ export interface Named {
   readonly variable: string;
   readonly oldest: string;
   readonly install: string;
-  /** Sentence about its newest version; by default, the same command brings it. */
+  /** Sentence about its newest version; by default, the same command installs it. */
   readonly update?: string;
-  /** Returns where the PATH may have the named program. By default, it is that program. */
+  /** Returns where the PATH may contain the named program. By default, under that name. */
   readonly places?: (named: string) => readonly string[];
   /** Returns the program to run for the one that was found. */
   readonly resolve?: (path: string) => string;
@@ -294,10 +294,10 @@ export function promptRefused(word: string, title: string): RalphError {
   return new RalphError('usage', advise(text, 'Send the agent a message while it works', 'steer "TEXT"'));
 }
 
-/** Codes of a program that does not answer in time, or that cannot be started: the loop's start reports this one. */
+/** Codes of a program that does not answer in time or cannot be started: the loop's start reports it then. */
 const NO_ANSWER = new Set(['ETIMEDOUT', 'ENOENT', 'EACCES', 'ENOEXEC', 'ETXTBSY', 'EFTYPE', 'UNKNOWN']);
 
-/** Returns the version that a client prints; null for one that fails, gives no answer in 10 s or prints none. */
+/** Returns the version that a client prints; null if it fails, gives no answer in 10 s or prints none. */
 function versionOf(path: string): string | null {
   const { error, status, stdout } = spawnSync(path, ['--version'], {
     encoding: 'utf8',

@@ -5,15 +5,15 @@ import { GEMINI } from './gemini/gemini.ts';
 import type { FoundClient, Host, UserHooks, Wanted } from './host.ts';
 
 /**
- * Clients that work on loops, the reference host first. A further one is added here and in hook-hosts.ts: names, options of
- * commands, help and docs/hosts.md come from this list.
+ * Clients that work on loops, the reference host first. A new one is added here and in hook-hosts.ts: names, options of
+ * commands, help and docs/hosts.md are derived from this list.
  */
 export const HOSTS: readonly Host[] = [CLAUDE_CODE, CODEX, GEMINI];
 
 /** Hosts with a name for `--agent`: all but the reference host. */
 export const NAMED_HOSTS = HOSTS.slice(1);
 
-/** Hosts whose hooks of sessions stand in a file of the user. */
+/** Hosts whose session hooks are in a file of the user. */
 export const USER_HOOK_HOSTS = HOSTS.filter((host): host is HostWithUserHooks => host.userHooks !== undefined);
 export type HostWithUserHooks = Host & { readonly userHooks: UserHooks };
 
@@ -24,12 +24,12 @@ export function hostOf(name: string | undefined): Host {
   throw new RalphError('client-missing', `This version of ralph-loop does not know the client ${name} of the loop.`);
 }
 
-/** Returns the name of the host that the value of `agent` names; null for a command. */
+/** Returns the name of the host named by the value of `agent`; null for a command. */
 export function hostNamed(agent: string | null): string | null {
   return NAMED_HOSTS.find(({ name }) => name === agent)?.name ?? null;
 }
 
-/** Returns a function that finds the client of a host, each one once: asking it for its version takes a moment. */
+/** Returns a function that finds the client of a host, each only once: asking for its version takes a moment. */
 export function clientFinder(env: NodeJS.ProcessEnv): (name: string | undefined) => FoundClient {
   const found = new Map<string | undefined, FoundClient>();
   return (name) => {

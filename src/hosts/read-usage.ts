@@ -13,7 +13,7 @@ const BUDGET = 8 * 1024 * 1024;
 /** Number of remembered ids: the lines of one message are adjacent, so a few are enough to count each message once. */
 const REMEMBERED = 16;
 
-/** Sums the tokens used since the marks, including subagents. A new transcript is counted from its end on. */
+/** Sums the tokens used since the marks, including subagents. A new transcript is counted from its present end. */
 export function readUsage(path: string | null, marks: ReadMarks): { usage: UsageDelta | null; marks: ReadMarks } {
   if (path === null) return { usage: null, marks };
   const known = marks.transcriptPath === path;
@@ -40,7 +40,7 @@ function add(path: string, from: number, ids: Set<string>, total: Totals): numbe
   return lines.next;
 }
 
-/** Returns what a line of Claude Code's transcript bills; null for another line. */
+/** Returns what a line of Claude Code's transcript bills; null for any other line. */
 function claudeBilled({ type, message }: Fields): { readonly id: string; readonly usage: UsageDelta } | null {
   if (type !== 'assistant' || !isFields(message)) return null;
   const { id, usage } = message;

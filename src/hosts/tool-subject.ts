@@ -7,7 +7,7 @@ export const MOST_SUBJECT = 160;
 /** Returns the subject of a tool call, in one line of at most MOST_SUBJECT characters: its command, file or pattern. */
 export function toolSubject(input: Readonly<Record<string, unknown>>, projectDir: string | null): string {
   const value = TELLING.map((key) => input[key]).find((each) => typeof each === 'string');
-  // A script of megabytes is not searched for the project's path.
+  // The project's path is not searched for in a script of megabytes.
   const said = typeof value === 'string' ? value.slice(0, 4 * MOST_SUBJECT) : '';
   const shown = projectDir === null ? said : said.replaceAll(`${projectDir}/`, '');
   return excerpt(firstLine(shown.trim()), MOST_SUBJECT);

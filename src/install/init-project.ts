@@ -37,15 +37,15 @@ interface InitRequest {
   readonly version: string;
   /** True if the plugin registers the hooks: the settings file then has none of ours. */
   readonly pluginEnabled: boolean;
-  /** Another loop's programs to move aside; without it, they stay where they are. */
+  /** Another loop's programs to move aside; if absent, they stay where they are. */
   readonly old?: OldInstallation;
   readonly now: string;
   readonly platform?: NodeJS.Platform;
 }
 
 /**
- * Throws `refused` while a loop is live: it would restore the files of the program that change during its agent's calls. With
- * `isDriven`, one that no client has joined yet does not count.
+ * Throws `refused` while a loop is live: it would revert changes to the program's files during its agent's calls. With
+ * `isDriven`, a loop that no client has joined yet does not count.
  */
 export function refuseWhileLive(projectDir: string, env: NodeJS.ProcessEnv, isDriven = false): void {
   const live = liveLoop(projectDir, env, isDriven);
@@ -69,7 +69,7 @@ export function initProject(request: InitRequest) {
     plan.filter(({ verdict }) => verdicts.includes(verdict)).map(({ path }) => path);
   const outdated = outdatedFiles(request, manifest, new Set(plan.map(({ path }) => path)));
   const isComplete = of('create', 'update').length + outdated.length === 0 && settings.change === 'unchanged';
-  // A loop that was started without hooks waits for its client, and for the first set-up.
+  // A loop that was started without hooks waits for its client, and so for the first set-up.
   if (!isComplete || old?.files.length) refuseWhileLive(projectDir, request.env, manifest === null);
   const next: InstallManifest = {
     manifestVersion: 1,
@@ -103,11 +103,11 @@ export function initProject(request: InitRequest) {
     updated: of('update'),
     /** Files of an older version that are no longer needed. */
     removed: outdated,
-    /** Files that differ from ours and were left alone, because the user wrote or changed them. */
+    /** Files that differ from ours and were kept, because the user wrote or changed them. */
     kept: of('kept'),
     unchanged: of('same', 'theirs').length,
     settings: settings.change,
-    /** Another loop's programs that were moved, and the folder that has them now. */
+    /** Another loop's programs that were moved, and the folder in which they are now. */
     moved: old?.files ?? [],
     replaced: replaced === null ? null : relative(projectDir, replaced),
     entries: old?.entries ?? 0,
@@ -126,7 +126,7 @@ function judge(file: PlannedFile, current: string | null, manifest: InstallManif
   return { ...file, digest: sha256(file.content), verdict };
 }
 
-/** A copy of a plugin's skill that is updated becomes ours as a whole: `uninit` leaves no part of it. */
+/** An updated copy of a plugin's skill becomes ours as a whole, so that `uninit` leaves no part of it. */
 function adopted(plan: readonly JudgedFile[], manifest: InstallManifest | null): readonly JudgedFile[] {
   const skillOf = ({ path }: JudgedFile): string | undefined => /^\.claude\/skills\/[^/]+/.exec(path)?.[0];
   const copied = plan.filter(({ path, verdict }) => verdict === 'update' && manifest?.files[path] === undefined);
@@ -199,7 +199,7 @@ function outdatedFiles(
 ): string[] {
   const here = runsFromProject(bundle, projectDir);
   return Object.entries(manifest?.files ?? {}).flatMap(([path, digest]) => {
-    // The bundle that runs this very program was not planned, but is needed.
+    // The bundle from which this program runs was not planned, but is needed.
     if (planned.has(path) || (here && path.startsWith(`${BUNDLE_HOME}/`))) return [];
     const current = readText(safePath(projectDir, path));
     return current !== null && sha256(current) === digest ? [path] : [];
@@ -276,7 +276,7 @@ function holds(list: Node, group: HookGroup): boolean {
   return identities([group]).every((one) => there.includes(one));
 }
 
-/** Programs of another loop where ours belong, and the settings that run them. Paths are relative to the project. */
+/** Programs of another loop in the place of ours, and the settings that run them. Paths are relative to the project. */
 export interface OldInstallation {
   readonly files: readonly string[];
   /** Texts of settings files without the entries that run them. */
@@ -322,7 +322,7 @@ export function findOldInstallation(
   return { files, settings, entries };
 }
 
-/** Moves the files into a folder of this day, and returns its path. Nothing is overwritten or deleted. */
+/** Moves the files into a folder named after this day, and returns its path. Overwrites and deletes nothing. */
 function moveAside(projectDir: string, { files }: OldInstallation, now: string): string {
   const folder = freePath(join(projectDir, '.claude', 'ralph', `replaced-${now.slice(0, 10)}`), '', '-');
   for (const path of files) {

@@ -29,7 +29,7 @@ export function projectDirOf({ given, env, cwd, search }: ProjectQuestion): stri
 function markedDir(from: string): string | null {
   const top = repositoryRoot(from);
   for (let dir = from; ; dir = dirname(dir)) {
-    // A clone has no more than the tasks. Outside of a repository, a folder of that name may be another program's.
+    // A clone has only the tasks. Outside a repository, a folder of that name may be another program's.
     const hasTasks = top !== null && isWithin(top, dir) && isFolder(join(dir, LOOP_DIRECTORIES));
     if (hasTasks || MARKS.some((mark) => isFolder(join(dir, mark)))) return dir;
     if (dirname(dir) === dir) return null;

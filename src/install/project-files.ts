@@ -81,7 +81,7 @@ export interface InstallManifest {
   readonly version: string;
   /** SHA-256 of each file as written, by path relative to the project, with `/` as separator. */
   readonly files: Readonly<Record<string, string>>;
-  /** SHA-256 of each file as an `init` was about to write it; absent once it has. */
+  /** SHA-256 of each file as `init` was about to write it; absent once it has. */
   readonly updating?: Readonly<Record<string, string>>;
   readonly directories: readonly string[];
   readonly settings: SettingsRecord | null;
@@ -128,11 +128,11 @@ export function withoutMark(text: string): { readonly mark: string; readonly bod
 
 export const BUNDLE_HOME = '.claude/skills/ralph-loop';
 
-/** Program in the words of a skill: in a project's copy, and in the plugin. */
+/** Program as a skill's text calls it: in a project's copy, and in the plugin. */
 const IN_PROJECT = `node ${BUNDLE_HOME}/scripts/main.cjs`;
 const IN_PLUGIN = 'node "${CLAUDE_PLUGIN_ROOT}/scripts/main.cjs"';
 
-/** Where a skill says how its program is called. */
+/** Text at which a skill says how its program is called. */
 const CALLED = '` in its place.';
 /** Only Claude Code replaces the variable in a skill, and puts the program on the PATH. */
 const IN_CODEX =
@@ -142,7 +142,7 @@ const IN_CODEX =
 export const textInPlugin = (text: string): string =>
   text.replaceAll(`${IN_PROJECT}${CALLED}`, `${IN_PROJECT}${CALLED}${IN_CODEX}`).replaceAll(IN_PROJECT, IN_PLUGIN);
 
-/** Returns the text of a project's file without what git and installers of skills change in ours. */
+/** Returns the text of a project's file without the changes that git and installers of skills make to ours. */
 export const plainText = (text: string): string =>
   text.replaceAll('\r\n', '\n').replaceAll(IN_CODEX, '').replaceAll(IN_PLUGIN, IN_PROJECT);
 

@@ -14,7 +14,7 @@ export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv) {
   const manifest = readManifest(projectDir);
   if (manifest === null) {
     refuseWhileLive(projectDir, env);
-    // A project without a set-up has the schema of its drafts alone.
+    // A project without a set-up has only the schema of its drafts.
     const removed = existsSync(join(projectDir, MANIFEST_PATH)) ? [] : removeSchemas(projectDir);
     if (removed.length > 0) return { removed, kept: [], settings: 'unchanged' as const };
     const message = `${projectDir} was not set up by init: ${MANIFEST_PATH} is missing or unreadable. Nothing was removed.`;
@@ -29,10 +29,10 @@ export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv) {
     const verdict = isOurs(projectDir, path, writtenBy(manifest, path));
     if (verdict !== 'gone') (verdict === 'ours' ? removed : kept).push(path);
   }
-  // Of a file that an init did not complete, a draft may be left.
+  // A draft may remain of a file that `init` did not finish.
   for (const path of Object.keys(manifest.files)) if (!kept.includes(path)) removeFile(projectDir, path);
   removed.push(...removeSchemas(projectDir));
-  // Before the manifest as well, so that a uninit after a crash still knows them.
+  // Removed before the manifest as well, so that an uninit after a crash still knows them.
   removeEmptyDirectories(projectDir, manifest.directories);
   removeFile(projectDir, MANIFEST_PATH);
   removeEmptyDirectories(projectDir, manifest.directories);
@@ -48,7 +48,7 @@ function removeSchemas(projectDir: string): string[] {
   const isHere = realPathOf(folder) === folder && isFolder(folder);
   if (isHere) for (const name of own) removeDrafts(join(folder, name));
   const names = isHere ? namesIn(folder) : [];
-  // Each draft writes the schema again where it differs, but not the other file.
+  // Each draft writes the schema again if it differs, but not the other file.
   const isEdited = names.includes(ignore) && readText(join(folder, ignore)) !== '*\n';
   if (isEdited || names.some((name) => !own.includes(name))) return [];
   const paths = names.map((name) => `${SCHEMA_FOLDER}/${name}`);
@@ -61,7 +61,7 @@ function withdrawSettings(projectDir: string, record: SettingsRecord | null): 'r
   const real = safePath(projectDir, SETTINGS_PATH);
   removeDrafts(real);
   const before = readText(real);
-  // Hooks that were there before this set-up have no record.
+  // Hooks from before this set-up have no record.
   if (before === null || (record === null && !before.includes('/.claude/hooks/ralph-'))) return 'unchanged';
   const text = withdrawRegistration(before, record, SETTINGS_PATH);
   if (text === null) {

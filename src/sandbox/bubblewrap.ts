@@ -35,9 +35,9 @@ export interface Confinement {
   readonly terms: Sandbox;
   /** Project, or the work tree that replaces it; absolute. */
   readonly writable: string;
-  /** Folder that can be read even if it is below a folder whose sockets are hidden. */
+  /** Folder that stays readable even if it is below a folder whose sockets are hidden. */
   readonly readable?: string;
-  /** Git folder that a commit of the loop writes to, except its settings and hooks. */
+  /** Git folder to which a commit of the loop writes, except its settings and hooks. */
   readonly gitDir?: string;
 }
 
@@ -45,7 +45,7 @@ export interface Confinement {
 const POWERLESS = ['--unshare-user', '--cap-drop', 'ALL'];
 /** Folders with sockets of other programs, such as Docker's; a read-only mount would still allow connections. */
 const HIDDEN = ['/tmp', '/run'];
-/** Required parts of these folders: those of NixOS, and the name servers. */
+/** Parts of these folders that are needed: those of NixOS, and the name servers. */
 const NEEDED = ['/run/current-system', '/run/systemd/resolve'];
 
 /** Program that runs a shell text of the user. A secret named in the text stays in the environment. */
@@ -125,7 +125,7 @@ function controlFiles(project: string, env: NodeJS.ProcessEnv, isCommit: boolean
   ];
 }
 
-/** Returns the real paths of those that exist, because bubblewrap would create a missing one. */
+/** Returns the real paths of the existing ones: bubblewrap would create a missing one. */
 function existing(paths: readonly string[]): string[] {
   return [...new Set(paths.flatMap((path) => (isAbsolute(path) && existsSync(path) ? [realpathSync(path)] : [])))];
 }

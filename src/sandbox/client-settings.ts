@@ -18,8 +18,8 @@ interface ClientSandbox {
 }
 
 /**
- * Returns the part of the client's settings that confines its shell. The client's sandbox holds only Bash, so permission
- * rules deny the same reads and writes to its file tools. Every path is absolute.
+ * Returns the part of the client's settings that confines its shell. The client's sandbox confines only Bash, so
+ * permission rules deny its file tools the same reads and writes. Every path is absolute.
  */
 export function clientSandbox({ terms, closed, excluded, secrets }: ClientSandbox) {
   const { allowWrite, denyWrite, denyRead, network } = terms;
@@ -35,7 +35,7 @@ export function clientSandbox({ terms, closed, excluded, secrets }: ClientSandbo
       credentials: { envVars: secrets.map((name) => ({ name, mode: 'deny' })) },
     },
     permissions: {
-      // The sandbox confines every shell command; without this rule many would still ask for approval.
+      // The sandbox confines every shell command; without this rule, many would still ask for approval.
       allow: ['Bash', ...excluded.map((command) => `Bash(${command})`)],
       deny: [
         ...[...closed, ...denyWrite].flatMap((path) => rules('Edit', path)),
@@ -63,7 +63,7 @@ const MOST_BYTES = 1024 * 1024;
 
 interface ExcludesRequest {
   readonly files: PlaceholderFiles;
-  /** Absolute paths that the agent may not write: the client also shows missing ones as devices. */
+  /** Absolute paths to which the agent may not write: the client shows missing ones, too, as devices. */
   readonly closed: readonly string[];
   /** Path of the list, outside the project. */
   readonly file: string;
@@ -71,9 +71,9 @@ interface ExcludesRequest {
 }
 
 /**
- * Writes git's list of ignored files for an agent in the sandbox: the user's own list, and missing files that the sandbox
- * shows, which it also records. Returns the variables that make git read the list. Changes neither the repository nor the
- * user's settings.
+ * Writes git's list of ignored files for an agent in the sandbox: the user's own list, and the missing files that the
+ * sandbox shows, which it also records. Returns the variables that make git read the list. Changes neither the repository
+ * nor the user's settings.
  */
 export function gitExcludes({ files, closed, file, env }: ExcludesRequest): Record<string, string> {
   const { projectDir, placeholders } = files;

@@ -2,8 +2,8 @@ import { delimiter } from 'node:path';
 import { realPathOf } from '../state/files/regular-file.ts';
 
 /**
- * Returns the environment of checks: outside the loop (RALPH_ACTIVE=0), with the certificates that the hooks' registration
- * withholds from node, and without settings that only an agent's git ignores.
+ * Returns the environment of checks: outside the loop (RALPH_ACTIVE=0), with the certificates that our registration of
+ * hooks withholds from node, and without settings by which only an agent's git ignores files.
  */
 export function gateEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   const { RALPH_NODE_EXTRA_CA_CERTS: certificates, ...own } = withoutGitExcludes(env);
@@ -13,7 +13,7 @@ export function gateEnvironment(env: Readonly<Record<string, string | undefined>
   return given;
 }
 
-/** Variable of a confined client with the whole PATH of its user, which the agent's shell gets back. */
+/** Variable of a confined client that holds the whole PATH of its user, which the agent's shell gets back. */
 const WHOLE_PATH = 'RALPH_WHOLE_PATH';
 
 /**
@@ -26,7 +26,7 @@ export function guardPath(env: NodeJS.ProcessEnv, writable: readonly string[]): 
   return env['PATH'] === whole ? {} : { [WHOLE_PATH]: whole };
 }
 
-/** Returns a PATH without what is below these folders. */
+/** Returns a PATH without the entries below these folders. */
 export function pathOutside(path: string, writable: readonly string[]): string {
   const tops = writable.map((top) => realPathOf(top) ?? top);
   const isOutside = (folder: string): boolean =>

@@ -1,6 +1,6 @@
 import { shellWord } from '../text/quote.ts';
 
-/** Packages of Debian and Ubuntu, by the program that each one contains. */
+/** Packages of Debian and Ubuntu by the program that each contains. */
 export const PACKAGES = { bwrap: 'bubblewrap', socat: 'socat' } as const;
 
 /** Reason why there is no sandbox here, and the remedy. */
@@ -46,7 +46,7 @@ export const SANDBOX_TEXTS = {
   endOfAuto: 'The agent ran without a sandbox, because none was available here (ralph-loop doctor).',
 } as const;
 
-/** Steps that an agent may call: not `init`, which defines commands. */
+/** Steps that an agent may call; not `init`, which defines commands. */
 const TDD_STEPS = ['next', 'red', 'green', 'refactored', 'status'];
 
 /** Returns the client's rules for the exact calls of a TDD loop's steps. `tdd` is its command line without the step. */
@@ -54,7 +54,7 @@ export function tddCalls(tdd: string): string[] {
   return TDD_STEPS.map((step) => `${tdd} ${step}*`);
 }
 
-/** Names the setting that makes an agent's command work in a sandbox that its user has set up. */
+/** Names the setting that makes an agent's command work in a sandbox set up by its user. */
 export function exclusionText(path: string, command: 'router' | 'tdd', main: string, loop: string | null): string {
   const program = `node ${/^[\w./-]+$/.test(main) ? main : shellWord(main)}`;
   const tdd = tddCalls(`node ${shellWord(main)} tdd${loop === null ? '' : ` --loop ${loop}`}`);

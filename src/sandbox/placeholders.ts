@@ -15,12 +15,12 @@ export const SHOWN = [
 
 export type PlaceholderFiles = Pick<LoopFiles, 'projectDir' | 'placeholders'>;
 
-/** Returns the paths where the client's sandbox may put a placeholder. Its commands can write none of them. */
+/** Returns the paths where the client's sandbox may create a placeholder. Its commands can write to none of them. */
 export function placeholderPaths(files: PlaceholderFiles): ReadonlySet<string> {
   return new Set([...SHOWN.map((name) => join(files.projectDir, name)), ...recorded(files)]);
 }
 
-/** Returns whether a file is missing, or only a placeholder of a killed client is there. */
+/** Returns whether a file is missing, or only a killed client's placeholder exists. */
 export function isMissing(path: string): boolean {
   return !existsSync(path) || hasPlaceholder(path);
 }
@@ -29,7 +29,7 @@ const hasPlaceholder = (path: string): boolean => isPlaceholder(versionAt(path, 
 
 /**
  * Removes the placeholders that a killed client left where files were missing at its start: they keep git from adding
- * files and from changing its settings. Keeps those that a living sandbox shows, which their removal would open there.
+ * files and from changing its settings. Keeps those of a living sandbox, where a removal would open these paths.
  */
 export function removePlaceholders(files: PlaceholderFiles): void {
   const left = recorded(files).filter(hasPlaceholder);

@@ -1,4 +1,4 @@
-/** Returns the names of secrets in an environment, except those that one of the user's commands names. */
+/** Returns the names of secrets in an environment, except those named by the user's commands. */
 export function secretNames(env: Readonly<Record<string, string | undefined>>, commands: readonly string[]): string[] {
   return Object.keys(env).filter((name) => {
     if (!/(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)$/i.test(name) || !/^\w+$/.test(name)) return false;

@@ -37,7 +37,7 @@ async function post({ headers }: Exporter, url: string, body: object): Promise<s
     await response.body?.cancel();
     return response.ok ? null : `${new URL(url).origin} answered ${response.status}`;
   } catch (error) {
-    // The address may contain a password, and so does the message.
+    // The address may contain a password, and the error message may contain the address.
     return error instanceof TypeError && !URL.canParse(url) ? 'the address is invalid' : (error as Error).name;
   }
 }
@@ -48,9 +48,9 @@ export type StreamEvent = Readonly<Record<string, unknown>>;
 export type LoopFacts = Pick<LoopState, 'loopId' | 'name' | 'mode' | 'startedAt' | 'sessionId'>;
 
 /**
- * Returns the spans that these events of one loop complete, in order, and metrics of them: loop > iteration > check, and
- * waits beside the iterations. Omits prompts, commands, output and paths. `pending` is a wait whose end is unknown yet, which
- * precedes the next events.
+ * Returns the spans that these events of one loop complete, in order, and their metrics: loop > iteration > check, and waits
+ * beside the iterations. Omits prompts, commands, output and paths. `pending` is a wait whose end is still unknown, to be put
+ * before the next events.
  */
 export function telemetryOf(events: readonly StreamEvent[], loop: LoopFacts, root: TraceRoot) {
   const spans: Span[] = [];
@@ -146,7 +146,7 @@ function iterationSpan(event: StreamEvent, loop: LoopFacts, { traceId }: TraceRo
   };
 }
 
-/** Returns the position of an iteration in its loop: an idle one has the number of the last that counted. */
+/** Returns the position of an iteration in its loop: an idle one has the number of the last counted one. */
 function turnOf(event: StreamEvent): number {
   return (number(event, 'iteration') ?? 0) + (number(event, 'idleIterations') ?? 0);
 }
@@ -164,7 +164,7 @@ function timesOf(event: StreamEvent, started: readonly StreamEvent[]): Times {
 
 function checkSpan(event: StreamEvent, times: Times, loop: LoopFacts, parent: TraceRoot, nth: number): Span {
   const [iteration, outcome, at] = [number(event, 'iteration') ?? 0, text(event, 'outcome'), text(event, 'at')];
-  // A check without a name is named by its command, which is not reported.
+  // A check without a name is named after its command, which is not reported.
   const name = event['name'] === event['run'] ? undefined : text(event, 'name');
   return {
     ...parent,

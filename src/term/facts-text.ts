@@ -1,7 +1,7 @@
 import { counted, dollarText, timeText } from '../text/figures.ts';
 import { localTime } from '../text/time.ts';
 
-/** Text of a detail that needs no name; '' for one without meaning, null for a value of another kind. */
+/** Text of a detail that needs no name; '' for a detail without meaning, null for a value of another kind. */
 const FIGURES: Readonly<Record<string, (value: unknown) => string | null>> = {
   taskPath: (value) => String(value),
   outcome: (value) => String(value),

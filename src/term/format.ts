@@ -24,7 +24,7 @@ const TERMINAL_COMMANDS = /\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)/g;
 
 /** Removes characters that could disguise a text: escape sequences and control characters except line ends and tabs. */
 export function printable(text: string): string {
-  // A hyperlink's address is no part of the text either. Node leaves most of a title.
+  // A hyperlink's address is not part of the text either. Node leaves most of a title.
   return stripVTControlCharacters(text.replace(TERMINAL_COMMANDS, '')).replace(UNSEEN, '');
 }
 
@@ -45,8 +45,8 @@ export function table(rows: readonly (readonly string[])[]): string {
 }
 
 /**
- * Aligns columns, each with its name first, and returns the lines. While one is wider than `width`, it leaves out a column that
- * `spare` names, the first one first.
+ * Aligns columns, each with its name first, and returns the lines. While one is wider than `width`, omits a column named in
+ * `spare`, in its order.
  */
 export function fittedTable(
   columns: readonly (readonly string[])[],
@@ -64,7 +64,7 @@ export function fittedTable(
   );
 }
 
-/** Outcomes of an agent's run without a message, or whose message is in the following event. */
+/** Outcomes of an agent's run without a message, or with one in the following event. */
 const SAID_LATER: ReadonlySet<string> = new Set([
   ...['ok', 'overloaded', 'crashed', 'authentication', 'billing', 'invalid-request', 'unguarded', 'options'],
 ]);

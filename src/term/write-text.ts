@@ -66,11 +66,11 @@ export function wrapText(text: string, columns: number): string {
     .join('\n');
 }
 
-/** Indentation of a word that is too long for the column it belongs to. */
+/** Indentation of a word that is too long for its column. */
 const SHALLOW = 4;
 
 /**
- * Wraps a line; further rows are indented like the line, its list item or its last column, but a word that is too long there
+ * Wraps a line. Further rows are indented like the line, its list item or its last column, but a word that is too long there
  * begins further left.
  */
 function wrapLine(line: string, columns: number): string {
@@ -94,7 +94,7 @@ function wrapLine(line: string, columns: number): string {
       used += space.length + wide;
     }
   }
-  // An answer is typed behind the blank that ends a question.
+  // An answer is typed after the blank that ends a question.
   return [...rows, line.endsWith(' ') && used < columns ? `${row} ` : row].join('\n');
 }
 
@@ -183,7 +183,7 @@ function isDevice(descriptor: 1 | 2): boolean {
   }
 }
 
-/** Returns whether the process is in the foreground, or true if unknown: in the background, a mode change would stop it. */
+/** Returns whether the process is in the foreground (true if unknown): in the background, a mode change would stop it. */
 export function inForeground(): boolean {
   // State, parent, process group, session, terminal, and the terminal's foreground group.
   const [, , group, , , foreground] = statFields('self');

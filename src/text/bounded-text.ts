@@ -19,7 +19,7 @@ export class BoundedText {
     return this.#characters > LIMIT - reserve;
   }
 
-  /** Returns the text; if too long, its first 70 % and its end around `mark`. `reserve` is the caller's part of the limit. */
+  /** Returns the text; if it is too long, its first 70 % and its end around `mark`. `reserve` is left free for the caller. */
   text(mark: string, reserve = 0): string {
     if (!this.isCut(reserve)) return (this.#head + this.#tail).trim();
     const room = LIMIT - reserve;
@@ -42,7 +42,7 @@ function headOf(limit: number): number {
   return Math.floor(limit * 0.7);
 }
 
-/** Drops half a surrogate pair at a cut. */
+/** Drops half of a surrogate pair at a cut. */
 function withoutHalf(text: string, side: 'start' | 'end'): string {
   if (side === 'end') return /[\ud800-\udbff]$/.test(text.slice(-1)) ? text.slice(0, -1) : text;
   return /^[\udc00-\udfff]/.test(text.slice(0, 1)) ? text.slice(1) : text;

@@ -1,12 +1,12 @@
-/** Pattern for line ends, the same for every reader. U+2028 and U+2029 are ordinary characters. */
+/** Pattern for line ends, shared by all readers. U+2028 and U+2029 are ordinary characters. */
 export const LINE_END = /\r\n|[\n\r]/;
 
 /** Pattern for a non-empty text on one line without white space at its ends, such as a signal. */
 export const ONE_LINE = /^\S(?:[^\n\r\u0085\u2028\u2029]*\S)?$/;
 
 /**
- * Returns where the first letter or digit of any script stands in a text; its length if it has none. Tries ASCII first: V8
- * takes up to half a millisecond to compile a Unicode class, in every process.
+ * Returns the position of a text's first letter or digit of any script; the text's length if it has none. Tries ASCII
+ * first: V8 takes up to half a millisecond to compile a Unicode class, in every process.
  */
 export function firstWordAt(text: string): number {
   let at = 0;

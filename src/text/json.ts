@@ -13,7 +13,7 @@ export function jsonOrNull(text: string): unknown {
   }
 }
 
-/** Returns JSON with sorted keys and without white space: equal data has equal text, whatever the order of writing. */
+/** Returns JSON with sorted keys and without white space: equal data have equal text, whatever the order of writing. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value === 'object' && value !== null) {

@@ -2,11 +2,11 @@ import { quoted } from './quote.ts';
 
 export type LoopMode = 'hook' | 'runner' | 'router';
 
-/** Message: what happened, and as data what the reader can do about it. */
+/** Message: what happened and, as data, what the reader can do about it. */
 export interface Message {
   readonly text: string;
   readonly advice?: readonly Advice[];
-  /** Loop that the advice is about, if the caller that shows the message may not know it. */
+  /** Loop to which the advice applies, if the caller that shows the message may not know it. */
   readonly loop?: LoopRef;
   /** Path of the task file that the text names. */
   readonly task?: string;
@@ -15,11 +15,11 @@ export interface Message {
 interface Advice {
   /** Effect of the command, shown before it: `Resume`. */
   readonly verb: string;
-  /** Addition to the verb if a session works on the loop instead of a runner: `, then send any message in the session`. */
+  /** Addition to the verb if a session, not a runner, works on the loop: `, then send any message in the session`. */
   readonly inSession?: string;
   /** `resume`, `start`, `restart` and `consent` depend on the loop's mode; other commands are literal words. */
   readonly command: string;
-  /** Values of options; true is one without a value, and false leaves it out. */
+  /** Values of options; true is an option without a value, and false omits it. */
   readonly options?: Readonly<Record<string, string | boolean>> | undefined;
 }
 
@@ -28,10 +28,10 @@ export interface LoopRef {
   readonly mode: LoopMode;
 }
 
-/** Loop that a message is about, and the program as its reader can call it. */
+/** Loop to which a message applies, and the program as its reader can call it. */
 export interface MessageContext extends LoopRef {
   readonly program?: string | undefined;
-  /** Project that its reader is not in. All commands but `init` may find it from there. */
+  /** Project, if its reader is elsewhere. All commands but `init` may find it from there. */
   readonly elsewhere?: { readonly dir: string; readonly isFound: boolean } | undefined;
 }
 
@@ -63,7 +63,7 @@ export function about(message: Message, { name, mode }: LoopRef): Message {
   return { ...message, loop: { name, mode } };
 }
 
-/** Renders a message (a string is one without advice) for its reader: the text, then each advice as a command line. */
+/** Renders a message (a string has no advice) for its reader: the text, then each piece of advice as a command line. */
 export function render(message: Message | string, context: MessageContext): string {
   if (typeof message === 'string') return message;
   const { text, advice = [], loop = context } = message;
@@ -74,7 +74,7 @@ export function render(message: Message | string, context: MessageContext): stri
   return text === '' || text.endsWith('\n') ? text + commands.join(' ') : [text, ...commands].join(' ');
 }
 
-/** Returns the command line of an advice, for this loop and this program. */
+/** Returns the command line of a piece of advice, for this loop and this program. */
 export function commandLine(
   { command, options = {} }: Pick<Advice, 'command' | 'options'>,
   { name, mode, program = PROGRAM, elsewhere }: MessageContext,
@@ -146,7 +146,7 @@ export function nullIfRefused<T>(work: () => T, code?: ErrorCode): T | null {
   return ifRefused(work, () => null, code);
 }
 
-/** Returns the result of `work`, or of `instead` if it throws a RalphError; with a code, only for one with that code. */
+/** Returns the result of `work`, or of `instead` if it throws a RalphError; with a code, only one with that code. */
 export function ifRefused<T, U>(work: () => T, instead: (error: RalphError) => U, code?: ErrorCode): T | U {
   try {
     return work();

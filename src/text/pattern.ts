@@ -1,13 +1,13 @@
 /**
  * Patterns of the user: the subset of RE2 that JavaScript interprets alike. A pattern may begin with the flags `(?i)`, `(?s)`
- * and `(?m)`. JavaScript checks the syntax; this module rejects what RE2 does not know or interprets differently.
+ * and `(?m)`. JavaScript checks the syntax; this module rejects whatever RE2 does not support or interprets differently.
  */
 
 const LEADING_FLAGS = /^(?:\(\?[ims]+\))*/;
 const TOKEN = /\{\d+(?:,\d*)?\}|\\[pP](?:\{\^?\w*\}|\w)|\\x\{\w*\}|\\[\s\S]|\[:\^?\w+:\]|\[\^?\]?|\(\?P?<?.?|[\s\S]/gu;
 /** Pattern for texts that are always supported: compiling TOKEN takes a tool hook longer than matching. */
 const PLAIN = /^(?:[\w ^$.*+|/-]|\\[sSwWdDbB.])*$/;
-/** Escapes that only RE2 knows, with a spelling that both know. */
+/** Escapes that only RE2 supports, with a spelling that both support. */
 const SPELLINGS: Readonly<Record<string, string>> = {
   '\\A': 'write ^',
   '\\z': 'write $',
@@ -18,7 +18,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   '\\u': 'write \\x and two digits, or the character itself',
   '\\k': 'RE2 has no back-references',
 };
-/** Greatest number of repetitions that RE2 knows; nested ones multiply. */
+/** Largest number of repetitions that RE2 supports; nested ones multiply. */
 const MOST_REPEATED = 1000;
 
 /** Compiles a pattern, with `whole` for entire texts. Throws a SyntaxError that names the spelling to use instead. */
@@ -28,7 +28,7 @@ export function compilePattern(pattern: string, whole = false): RegExp {
   const flags = ['i', 'm', 's'].filter((flag) => head.includes(flag)).join('');
   const problem = PLAIN.test(body) ? null : unsupported(body, flags.includes('i'));
   if (problem !== null) throw new SyntaxError(problem);
-  // Under (?m), ^ and $ are the bounds of a line.
+  // With (?m), ^ and $ match at line ends.
   const [start, end] = flags.includes('m') ? ['(?<![\\s\\S])', '(?![\\s\\S])'] : ['^', '$'];
   return new RegExp(whole ? `${start}(?:${body})${end}` : body, `${flags}u`);
 }

@@ -15,7 +15,7 @@ export function fenced(text: string, language = ''): string {
   return `${fence}${language}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}`;
 }
 
-/** Shortens a long text to its beginning (a share of `limit`) and its end, with its length between them. */
+/** Shortens a long text to its beginning (a share of `limit`) and its end, with its length in between. */
 export function shorten(text: string, limit: number, share = 0.7): string {
   if (text.length <= limit) return text;
   const head = Math.floor(limit * share);

@@ -30,18 +30,18 @@ const FOLLOWING: Readonly<Record<string, string>> = {
   checked: 'the checks',
 };
 
-/** Returns what followed an iteration, by its recorded decision. */
+/** Returns what followed an iteration, according to its recorded decision. */
 export function followingWords(decision: string): string {
   return FOLLOWING[decision] ?? statusWords(decision);
 }
 
-/** Returns whether work with these proofs is verified; null if one is unknown, such as that of a task of an earlier run. */
+/** Returns whether work with these proofs is verified; null if one is unknown, such as that of a task in an earlier run. */
 export function verifiedBy(proofs: readonly (string | null)[]): boolean | null {
   if (proofs.includes('none')) return false;
   return proofs.includes(null) ? null : true;
 }
 
-/** Returns the status of a loop in words that stand by themselves; `verified` is null if that is unknown. */
+/** Returns the status of a loop as words that are clear by themselves; `verified` is null if unknown. */
 export function statusSentence(status: string, verified: boolean | null): string {
   if (status === 'complete' && verified !== null) return verified ? 'complete, verified' : 'complete, not verified';
   return status in STOPS ? `stopped: ${STOPS[status]}` : statusWords(status);

@@ -10,7 +10,7 @@ const PLAIN = /^[^\u0000-\u0008\u000a-\u001f\u007f]*$/;
 
 /**
  * Shows lines of output as a terminal would: without colours, titles and whatever the program has overwritten. Each line is
- * passed on once, when it is too old to be overwritten or the screen is closed. Memory and time per line are bounded.
+ * passed on once, when it can no longer be overwritten or the screen is closed. Memory and time per line are bounded.
  */
 export class TerminalScreen {
   readonly #onLine: (line: string) => void;
@@ -58,7 +58,7 @@ export class TerminalScreen {
     }
   }
 
-  /** Moves the cursor or erases; every other sequence changes only how text looks. */
+  /** Moves the cursor or erases; every other sequence only changes how the text looks. */
   #control(final: string, parameters: string): void {
     const first = Number.parseInt(parameters, 10);
     const amount = Number.isNaN(first) ? 1 : Math.max(1, first);

@@ -47,7 +47,7 @@ const UNITS = [
   ['ms', 1],
 ] as const;
 
-/** Returns the seconds of a duration as a person writes it, a text or a number of seconds; null for anything else. */
+/** Returns the seconds of a duration written by a person, as text or as a number of seconds; null for anything else. */
 export function parseSeconds(value: unknown): number | null {
   if (typeof value !== 'string' && typeof value !== 'number') return null;
   const milliseconds = parseDuration(String(value));

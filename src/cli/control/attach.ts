@@ -82,7 +82,7 @@ function endOf(files: LoopFiles, loopId: string) {
   } as const;
 }
 
-/** Returns the keys that another process can offer; each is one of the control commands. */
+/** Returns the keys that another process can offer, each for one of the control commands. */
 function controlsOf({ env, now }: CommandContext, files: LoopFiles, left: () => void): LiveControls {
   const give = (command: OperatorCommand): void => void operate(files, env, now(), () => command);
   return {

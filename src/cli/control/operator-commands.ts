@@ -25,7 +25,7 @@ interface OperatorCommandParts
   extends Operation,
     Omit<Command, 'usage' | 'control' | 'run'>,
     Partial<Pick<Command, 'usage'>> {
-  /** Chooses the loop, and the words of the context that are not its name; default: the one that the only word names. */
+  /** Chooses the loop, and the words of the context other than its name; default: the loop named by the only word. */
   readonly loopOf?: (context: CommandContext) => { readonly files: LoopFiles; readonly context: CommandContext };
 }
 
@@ -218,10 +218,10 @@ function askToReset(files: LoopFiles, { taskPath, iteration, maxIterations }: Lo
 const LOST_RESET =
   'The state file of the loop was missing. Its contract is set aside, so no session is under its rules.';
 
-/** Sets the contract of a loop without a state aside, unless its runner is alive, which writes the state again. */
+/** Moves the contract of a loop without a state aside, unless its runner is alive, which will write the state again. */
 function endsLost(files: LoopFiles): boolean {
   return withState(files, ({ kind }) => {
-    // Under the lock, since a start writes the contract first.
+    // Under the lock, because a start writes the contract first.
     const isLost = kind === 'absent' && findContract(files) !== 'absent' && !isHeld(runnerHold(files));
     if (isLost) dropContract(files);
     return { next: 'keep', result: isLost };

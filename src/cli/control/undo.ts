@@ -84,7 +84,7 @@ async function alone(
   for (const { files, found, status } of liveLoops(context)) {
     if (files.projectDir !== projectDir || status === 'paused' || found.kind !== 'loop') continue;
     const isAlive = isDriverAlive(files, found.state);
-    // Of some sessions no process is known; one that has no session yet changes nothing.
+    // For some sessions, no process is known; a loop without a session changes nothing.
     if (isAlive === false || (isAlive === null && found.state.sessionId === null)) continue;
     const text = 'Another loop is working on these files, so nothing was changed.';
     throw new RalphError('refused', about(advise(text, 'Stop it first', 'stop'), found.state));
@@ -176,13 +176,13 @@ async function back(context: CommandContext, { files, state }: UndoneLoop): Prom
   return 0;
 }
 
-/** Lets explain say what the user has done with the work of the loop, if that can be stored. */
+/** Records what the user has done with the loop's work, for explain, if it can be stored. */
 function noted({ now }: CommandContext, files: LoopFiles, state: StateOf<'ended'>, kind: 'undo' | 'undo-back'): void {
   const notice = { at: now(), kind, text: 'by the user.' };
   orLogged(files, notice.at, 'journal', () => recordNotice(files, state, notice));
 }
 
-/** Returns the contract of the loop, which says in which sandbox its git runs. Throws `refused` if it is lost. */
+/** Returns the contract of the loop, which names the sandbox for its git. Throws `refused` if it is lost. */
 function contractOf(files: LoopFiles, loopId: string): Contract {
   const found = findEndedContract(files, loopId);
   if (found !== null) return found.contract;
@@ -198,7 +198,7 @@ function startOf(files: LoopFiles, contract: Contract) {
   }
 }
 
-/** Returns what git printed, whose characters are its bytes, for a screen. */
+/** Returns git's output, whose characters are its bytes, for a screen. */
 const text = (printed: string): string => redact(printable(Buffer.from(printed, 'latin1').toString()));
 
 function texts({ around }: UndoPlan, paths: readonly string[]): string[] {
@@ -209,7 +209,7 @@ function leftTexts(prefix: string, left: readonly LeftAlone[]): string[] {
   return left.map(({ path, why }) => `${text(path.slice(Buffer.byteLength(prefix)))} (${WHY[why]})`);
 }
 
-/** Returns words for the worktree of a loop, whose branch and files alone an undo changes; '' for a loop of the project. */
+/** Returns words for the worktree of a loop, to whose branch and files an undo is limited; '' for a loop of the project. */
 function placeOf({ projectDir }: CommandContext, files: LoopFiles): string {
   return files.projectDir === projectDir ? '' : printable(` in ${relative(projectDir, files.projectDir)}`);
 }

@@ -20,7 +20,7 @@ interface FleetFinding {
   readonly message: string;
 }
 
-/** Checks the requirements on the fleet's server: its data survives a restart, and it never drops a job. */
+/** Checks the requirements for the fleet's server: its data survives a restart, and it never drops a job. */
 async function serverFindings({ redis }: FleetServer, key: FleetKey | null): Promise<FleetFinding[]> {
   const info = await redis.info();
   const value = (name: string): string => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1] ?? '';
@@ -43,7 +43,7 @@ async function serverFindings({ redis }: FleetServer, key: FleetKey | null): Pro
 /** Checks the requirements of a worker. The exit code is 1 if there is an error. */
 export async function fleetDoctor(context: CommandContext): Promise<number> {
   const newKey = (): FleetKey => new FleetKey(fleetVariables()['RALPH_FLEET_KEY']);
-  const key = nullIfRefused(newKey); // has a row of its own
+  const key = nullIfRefused(newKey); // reported separately
   const findings = [
     await found('packages and server', async () => {
       const server = await connectFleet(context, 'fail');
@@ -77,8 +77,8 @@ export async function fleetDoctor(context: CommandContext): Promise<number> {
 }
 
 /**
- * Queues every unfinished loop of a repository without a job, or the named ones. Refuses those whose checkpoint has no
- * submission signed by the fleet. Throws `state-io` if git fails.
+ * Queues every unfinished loop of a repository that has no job, or the named loops. Refuses those whose checkpoint has
+ * no submission signed by the fleet. Throws `state-io` if git fails.
  */
 async function requeueLoops(context: FleetContext, place: FleetPlace, url: string) {
   const { server, key, env, positionals } = context;

@@ -29,7 +29,7 @@ interface Listed {
 interface Opened {
   readonly history: LoopHistory;
   readonly reader: EventReader;
-  /** Last read; reads are serialised. */
+  /** Last read, since reads are serialised. */
   read: Promise<void>;
   taken: number;
 }
@@ -40,7 +40,7 @@ export async function serveFleet(context: FleetContext): Promise<number> {
   return serveFeed(context, new FleetFeed(context));
 }
 
-/** Loops of a fleet: the list from its queue, a loop's history from its events, requests as signed commands. */
+/** Feed of a fleet's loops: the list from its queue, a loop's history from its events, requests as signed commands. */
 class FleetFeed extends NewsFeed {
   readonly start = 'ralph-loop fleet add TASK --repo URL';
   readonly #context: FleetContext;
@@ -66,7 +66,7 @@ class FleetFeed extends NewsFeed {
     return reportOf(subjectOf(listed), history, this.#context.now(), isKnown ? known : NOTHING);
   }
 
-  /** Returns no commits: they are in the workers' repository. */
+  /** Returns null: the commits are in the workers' repository. */
   async work(key: string): Promise<Work | null> {
     return (await this.#find(key)) === undefined ? null : { commits: [], uncommitted: null };
   }
@@ -109,7 +109,7 @@ class FleetFeed extends NewsFeed {
     };
   }
 
-  /** Reads the queue and checks the loops on open pages for new events. Returns whether anything has changed. */
+  /** Reads the queue, and new events of the loops on open pages. Returns whether anything has changed. */
   async #look(): Promise<boolean> {
     this.#refuseLost();
     const { loops, total } = await this.#answered(fleetStatus(this.#context.server, MOST));

@@ -41,7 +41,7 @@ function word(option: string, value: string): string {
   throw new RalphError('usage', FLEET_TEXTS.word(option, value));
 }
 
-/** Returns the one id that the command is about. Throws `usage`. */
+/** Returns the id, exactly one, that the command is about. Throws `usage`. */
 export function idOf({ positionals }: CommandContext): string {
   const [id, ...more] = positionals;
   if (id === undefined) throw new RalphError('usage', FLEET_TEXTS.needsId);

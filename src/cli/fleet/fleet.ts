@@ -46,7 +46,7 @@ export const FLEET_COMMAND: Command = {
   },
 };
 
-/** Explains why the code of the fleet is missing: the copy that `init` puts into a project does not contain it. Throws. */
+/** Explains why the fleet's code is missing: the copy that `init` puts into a project does not contain it. Throws. */
 function noFleet(error: Error): never {
   if (existsSync(join(bundleDir(), 'scripts', FLEET_FILE))) throw error;
   const why = 'the copy of ralph-loop in this project has no fleet, but the npm package and the plugin have it.';

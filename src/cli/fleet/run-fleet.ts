@@ -75,7 +75,7 @@ async function askLoop(context: FleetContext, kind: FleetControl): Promise<numbe
 
 const POLL_MS = 500;
 
-/** Prints the events of a loop; with --follow until Ctrl+C. */
+/** Prints the events of a loop; with --follow, until Ctrl+C. */
 async function showLogs(context: FleetContext): Promise<number> {
   const { server, values, forPeople, out, paint } = context;
   const { loopId } = await loopNamed(server, idOf(context));
@@ -94,7 +94,7 @@ async function showLogs(context: FleetContext): Promise<number> {
 const LOCK = 'RALPH_FLEET_LOCK';
 const LOCK_MS = 30_000;
 const DAY_MS = 24 * 3_600_000;
-/** Number of cores for one loop: an agent and its checks. */
+/** Number of cores for one loop, for an agent and its checks. */
 const CORES = 3;
 
 /** Works on loops of the fleet until a signal: the first one ends it after the current iterations, the second at once. */
@@ -109,7 +109,7 @@ async function runWorker(context: FleetContext): Promise<number> {
     if (context.forPeople) err(withPrefix(text));
     else context.out(JSON.stringify({ type: 'notice', at: context.now(), message: text }));
   };
-  // Work trees of killed workers: their relevant state is published.
+  // Work trees of killed workers: the state that matters is published.
   for (const stale of staleWorkspaces({ ...place, env: loopEnvironment(place, env) })) closeWorkspace(stale);
   const forget = (): Promise<void> => forgetOld(server, new Date(Date.now() - 30 * DAY_MS).toISOString());
   await forget();
@@ -132,7 +132,7 @@ async function runWorker(context: FleetContext): Promise<number> {
   const leave = (): void => {
     notice(WORKER_TEXTS.leaving);
     worker.leave();
-    // Its end would wait for the server. Until then, each agent has ended with its lock.
+    // A regular end would wait for the server. Until the timeout, each agent has ended with its lock.
     if (isAway()) setTimeout(() => isAway() && process.exit(1), lockMs).unref();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, leave);

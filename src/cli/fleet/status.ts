@@ -12,7 +12,7 @@ import { type FleetContext, idOf } from './fleet-options.ts';
 const MOST = 50;
 const MOST_REFUSED = 10;
 
-/** Shows the loops of the fleet, or one of them. The exit code tells whether reading worked, not how the loops stand. */
+/** Shows the loops of the fleet, or one of them. The exit code says whether reading worked, not how the loops are. */
 export async function showStatus(context: FleetContext): Promise<number> {
   const { positionals, server, answer } = context;
   if (positionals.length > 0) {

@@ -66,7 +66,7 @@ function archive(context: CommandContext, path: string): number {
   return 0;
 }
 
-/** Returns the run over the plan at a path that is over but could be resumed; null if there is none. Throws `refused` for a live one. */
+/** Returns the run over the plan at a path, if it is over but could be resumed; else null. Throws `refused` for a live run. */
 function endedRunOn({ projectDir, env }: CommandContext, path: string): Batch | null {
   const found = findBatch(projectDir, env);
   if (found === null || found instanceof RalphError || found.plan === undefined) return null;
@@ -106,7 +106,7 @@ interface ArchivedRun {
   readonly run: Run | null;
 }
 
-/** Returns the project's runs over several tasks that are over, newest last. */
+/** Returns the project's ended runs over several tasks, newest last. */
 function archivedRuns({ projectDir, env, now }: CommandContext): ArchivedRun[] {
   const where = { projectDir, env, at: now() };
   return archivedBatches(projectDir, env).map(({ file, batch }) => ({ file, run: batch && runOfBatch(batch, where) }));
@@ -118,7 +118,7 @@ function runRow({ file, run }: ArchivedRun, at: string): string[] {
   return [file, instantText(endedAt ?? startedAt, at), `${done} of ${total} tasks`, printable(`${title}: ${why}`)];
 }
 
-/** Lists the rows with figures and message on a line of their own: a terminal would wrap their columns. */
+/** Lists the rows, with figures and message on a separate line: a terminal would wrap their columns. */
 function messagesBelow(rows: readonly string[][]): string {
   const heads = table(rows.map((cells) => cells.slice(0, 2))).split('\n');
   const below = rows.map(([, , figures, message]) => (figures && message ? [`  ${figures}. ${message}`] : []));

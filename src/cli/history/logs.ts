@@ -63,7 +63,7 @@ export const LOGS_COMMAND: Command = {
   },
 };
 
-/** Tells the user how many iterations of this loop are missing from what was printed. */
+/** Tells the user how many iterations of this loop are missing from the printed ones. */
 function tellUnrecorded(files: LoopFiles, loopId: unknown, { err }: CommandContext): void {
   const current = readState(files.state);
   const state = current.kind === 'loop' ? current.state : lastArchived(files)?.state;

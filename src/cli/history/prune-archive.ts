@@ -22,7 +22,7 @@ import { doneText } from '../show/run-text.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Removes old archived states and runs after a question that lists them; without a terminal only with --yes. */
+/** Removes old archived states and runs, after a question that lists them; without a terminal, only with --yes. */
 export async function pruneArchive(context: CommandContext, age: string): Promise<number> {
   const { files, projectDir, env, values, mayAsk, now, answer, err } = context;
   const days = /^(\d{1,5})d$/.exec(age)?.[1];
@@ -73,10 +73,10 @@ interface EndedLoop {
   readonly files: LoopFiles;
 }
 
-/** Removes what git recorded for the undo of these loops. Returns sentences about what stays. */
+/** Removes what git recorded for the undo of these loops. Returns sentences about what could not be removed. */
 async function removeRecords({ projectDir, env }: Where, loops: readonly EndedLoop[]): Promise<string[]> {
   if (repositoryRoot(projectDir) === null) return [];
-  // Another word could be a pattern, and name the records of other loops.
+  // Any other word could be a pattern, and match the records of other loops.
   const named = loops.filter(({ loopId }) => /^[\w-]+$/.test(loopId));
   const idsOf = (some: readonly EndedLoop[]): string[] => [...new Set(some.map(({ loopId }) => loopId))];
   const own = idsOf(named.filter(({ loopId, files }) => hasRecorded(files, loopId)));
@@ -88,7 +88,7 @@ async function removeRecords({ projectDir, env }: Where, loops: readonly EndedLo
   return [`${text} To see it: git for-each-ref refs/ralph-loop`];
 }
 
-/** Says that nothing is so old. `archive` lists the last loop where the default one has none, so this names whose was looked at. */
+/** Says that nothing is that old, and whose archive was examined: `archive` lists the last loop if there is no default one. */
 function noneText({ projectDir, env, files: { name } }: CommandContext, age: string): string {
   const whose = name === null ? 'of the default loop, and no run,' : `of loop ${name}`;
   const text = `No archived state ${whose} is older than ${age}.`;
@@ -110,20 +110,20 @@ interface OldRun {
   readonly run: Run;
   /** Folders with state and journals of its loops. */
   readonly folders: readonly string[];
-  /** Its loops whose worktrees are gone, also those that were removed by hand, which left no folder. */
+  /** Its loops whose worktrees are gone, even if they were removed by hand and left no folder. */
   readonly loops: readonly EndedLoop[];
-  /** Its worktrees that are there, with their branches and loops. */
+  /** Its existing worktrees, with their branches and loops. */
   readonly worktrees: readonly string[];
 }
 
-/** Returns the archived runs that ended before an instant (epoch milliseconds), oldest first, without unreadable ones. */
+/** Returns the archived runs that ended before an instant (epoch milliseconds), oldest first; skips unreadable ones. */
 function runsBefore({ projectDir, env, at }: Where, before: number): OldRun[] {
   const there = new Set(worktreePlaces(projectDir).map(({ name }) => name));
   return archivedBatches(projectDir, env).flatMap(({ file, batch }): OldRun[] => {
     if (batch === null || Date.parse(batch.ended?.at ?? '') >= before) return [];
     const run = runOfBatch(batch, { projectDir, env, at });
     const gone = run.tasks.flatMap(({ loop }) => {
-      // A folder of the same name may be that of a newer loop.
+      // A folder of the same name may belong to a newer loop.
       if (loop?.name == null || loop.loopId === null || there.has(loop.name)) return [];
       return [{ loopId: loop.loopId, name: loop.name, files: worktreeLoop(projectDir, loop.name, env) }];
     });
@@ -136,10 +136,10 @@ function runsBefore({ projectDir, env, at }: Where, before: number): OldRun[] {
   });
 }
 
-/** Removes the record of a run, and what was kept of its loops. Worktrees, branches and commits stay. */
+/** Removes the record of a run, and the files kept of its loops. Worktrees, branches and commits stay. */
 function pruneRun({ projectDir, env }: Where, { file, folders, loops }: OldRun): void {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-  // What is outside the project belongs to the worktree, which is gone, unless a later loop had one of this name.
+  // Files outside the project belong to the removed worktree, unless a later loop had one of this name.
   for (const { loopId, files } of loops)
     if (findEndedContract(files, loopId) !== null) rmSync(files.outsideDir, { recursive: true, force: true });
   removeIfThere(join(loopFiles(projectDir, null, env).runsDir, file));

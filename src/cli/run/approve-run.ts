@@ -15,16 +15,16 @@ import { RUNNER, requestStart, type StartTarget } from '../start/start-request.t
 import { type Review, StartReview } from './review-start.ts';
 
 interface RunFacts {
-  /** Task of a plan that this run does beside others, whose supervisor has run the checks. */
+  /** Present if this run works on one task of a plan beside others; its supervisor has run the checks. */
   readonly part: Supervisor['part'];
   readonly settings: Supervisor['settings'];
   readonly isWorktree: boolean;
   readonly client: ReturnType<typeof clientFinder>;
-  /** The user is shown the start and decides by a key; null otherwise. */
+  /** Present if the start is shown to the user, who decides by a key; null otherwise. */
   readonly shown: { readonly review: Review; readonly taskFile: string } | null;
 }
 
-/** Asks what is open, runs the checks and records the start point. Returns null if the user leaves the start. */
+/** Asks the open questions, runs the checks and records the start point. Returns null if the user leaves the start. */
 export async function approveRun(
   context: CommandContext,
   target: StartTarget,
@@ -51,7 +51,7 @@ export async function approveRun(
   }
   const prepared = await prepareAsked(request, approver);
   const { frontmatter } = prepared.terms;
-  // A resumed task takes the file in its worktree as it is, as any resume does.
+  // A resumed task takes the file in its worktree as it is, as every resume does.
   if (settings !== null && request.existing !== 'resume' && settingsMark(frontmatter) !== settings)
     throw new RalphError('refused', otherSettings(context.projectDir, prepared.terms, settings));
   if (context.values['worktree-setup'] !== undefined && !isWorktree && prepared.terms.verifyIn === undefined)
@@ -59,7 +59,7 @@ export async function approveRun(
   return approveStart(prepared, approver, !isWorktree);
 }
 
-/** Says whose settings are not those with which the run began: of a worktree that was there, or of the project. */
+/** Says whose settings differ from those with which the run began: an existing worktree's, or the project's. */
 function otherSettings(
   projectDir: string,
   { name, taskPath }: Approved['prepared']['terms'],

@@ -35,7 +35,7 @@ export async function dryRun(context: CommandContext, { drafted }: Review): Prom
   const { prepared } = prepareWithMode(asked, RECOMMENDED);
   const { terms, request, resolved } = prepared;
   const open = unagreedSettings(request, resolved);
-  // What the user has not agreed to does not run for a look at it.
+  // Nothing to which the user has not agreed runs for a preview.
   const isAgreed = drafted.length > 0 || open.length === 0;
   const ran = isAgreed
     ? await watchChecks(context, async (options) => ({ baseline: await firstBaseline(prepared, options) }))

@@ -21,8 +21,8 @@ import type { CommandContext } from '../command.ts';
 import { existingLoopPolicy, RUNNER, type StartTarget, startRequest, startTarget } from '../start/start-request.ts';
 
 /**
- * Creates or finds the worktree of `--worktree` or of the resumed loop. Returns it, null for a loop that works in the project
- * itself, the command to run there, and what removes a new one again.
+ * Creates or finds the worktree of `--worktree` or of the resumed loop. Returns the worktree (null for a loop that works in
+ * the project itself), the command to run there, and a function that removes a new worktree.
  */
 export async function inWorktree(given: CommandContext) {
   const { values } = given;
@@ -50,7 +50,7 @@ export async function inWorktree(given: CommandContext) {
   return { context: within(context, place, taskPath), worktree: place, fresh };
 }
 
-/** Returns the worktree named by a bare word or --loop if the project itself has no loop of that name. */
+/** Returns the worktree named by a bare word or --loop, unless the project itself has a loop of that name. */
 function worktreeToResume({ values, projectDir, files, env }: CommandContext): string | null {
   const names = worktreePlaces(projectDir).map(({ name }) => name);
   const { task } = values;
@@ -107,16 +107,16 @@ function within(context: CommandContext, place: WorktreePlace, taskPath: string 
 function freshWorktree(projectDir: string, place: WorktreePlace, { env, now, err }: CommandContext) {
   const { name, dir, branch } = place;
   const { changed, removed } = changedFiles(dir, env);
-  // Files that set-up and checks have made, as they left them.
+  // Files that set-up and checks have created, as they left them.
   let ours = stampsOf(dir, [...changed, ...removed, ...ignoredFiles(dir, env)]);
   return {
-    /** Notes the ignored files that the checks have made. Other files that are new by now may be a person's. */
+    /** Notes the ignored files that the checks have created. Other new files may be a person's. */
     noteChecks: (): void => {
       const made = nullIfRefused(() => stampsOf(dir, ignoredFiles(dir, env)));
-      // A copied file that was changed since is a person's.
+      // A copied file that was changed later is a person's.
       ours = { ...made, ...ours };
     },
-    /** Removes the worktree, in which nothing was started. Keeps one that holds what a person may have made there, and says so. */
+    /** Removes the worktree, in which nothing was started. If it contains what may be a person's work, keeps it and says so. */
     drop: (): void => {
       const isOther = (path: string): boolean => ours[path] !== stampOf(dir, path);
       const remove = (): void => {
@@ -126,7 +126,7 @@ function freshWorktree(projectDir: string, place: WorktreePlace, { env, now, err
         if (lost.length > 0) throw new RalphError('work-lost', WORKTREE_TEXTS.wouldLose(name, lost));
         removeWorktree(projectDir, name, { agreed: lossTexts(held, branch), env, at: now() });
       };
-      // Called where a start has failed: what git refuses here must not hide why.
+      // Called after a failed start: a refusal by git must not hide its cause.
       ifRefused(remove, ({ advised }) => err(withPrefix(show(advised))));
     },
   };

@@ -1,11 +1,11 @@
 import { type Key, readKeys } from '../../term/live/input.ts';
 
-/** Keys of the terminal, one after the other, and other events for the code that waits for them. */
+/** The terminal's keys, one after another, and other events, for the code that waits for them. */
 export class KeyQueue {
   readonly #words: string[] = [];
   #wake: (() => void) | null = null;
 
-  /** Takes the keyboard. Returns the function that gives it back; a second call does nothing. */
+  /** Takes over the keyboard. Returns a function that gives it back; a second call does nothing. */
   open(): () => void {
     const { stdin, stdout } = process;
     const stop = readKeys(stdin.setEncoding('utf8'), (key) => this.push(wordOf(key)));
@@ -38,7 +38,7 @@ export class KeyQueue {
   }
 }
 
-/** Names a key by its letter, or `enter` or `escape`, which Ctrl+C and Ctrl+D mean as well. */
+/** Names a key by its letter, or as `enter` or `escape`, which Ctrl+C and Ctrl+D mean as well. */
 function wordOf(key: Key): string {
   switch (key.kind) {
     case 'text':

@@ -8,7 +8,7 @@ import { liveLoops } from '../choose-loop.ts';
 import type { CommandContext } from '../command.ts';
 import { partOfPlan, requireRunOf } from '../start/start-plan.ts';
 
-/** Key of a value that no option sets: the loop without a name is meant, not the last run of several tasks. */
+/** Key of a value that no option sets: the unnamed loop is meant, not the last run of several tasks. */
 export const ONE_LOOP = 'one loop';
 
 /** Returns the context in which the last run of several tasks is resumed, if a user who names no loop means it; else null. */
@@ -24,8 +24,8 @@ export function leftRun(context: CommandContext): CommandContext | null {
 }
 
 /**
- * Returns the same for a loop on one task of a plan, which alone would work on the whole plan; null for any other loop. Throws
- * `refused` if that run is over.
+ * Returns the same for a loop on one task of a plan, which by itself would work on the whole plan; null for any other loop.
+ * Throws `refused` if that run is over.
  */
 export function runOfPart(context: CommandContext, files: LoopFiles, state: LoopState): CommandContext | null {
   const part = partOfPlan(files, state.loopId);

@@ -41,7 +41,7 @@ const STARTERS: Readonly<Record<LoopState['mode'], { readonly command: Command; 
     router: { command: ROUTER_COMMAND, words: ['start'] },
   };
 
-/** Options of a start that select the loop or its treatment. */
+/** Options of a start that select the loop or what happens to it. */
 const OF_A_START = ['task', 'path', 'resume', 'fresh', 'consent', 'mode'];
 
 const OPTIONS = Object.fromEntries(
@@ -60,7 +60,7 @@ export const RESUME_COMMAND: Command = {
     if (word === null) {
       const left = leftRun(context);
       if (left !== null) return startDriver(left, 'runner', { resume: true }, left.files);
-      // The loop that --loop names or the only live one, else the last ended one.
+      // The loop named by --loop or the only live one, else the last ended one.
       const isLive = context.files.name !== null || liveLoops(context).length > 0;
       return resumeLoop(context, isLive ? chosenLoop(context, 'resume') : loopToResume(context, 'resume'));
     }
@@ -83,7 +83,7 @@ function endedLoop({ projectDir, env }: CommandContext, word: string): LoopFiles
   return last === null || (isDone && existsSync(resolve(word))) ? null : files;
 }
 
-/** Resumes a loop in its running driver, or restarts the driver. */
+/** Resumes a loop in its running driver, or starts a new driver. */
 async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> {
   const state = lastLoopIn(files);
   if (state?.status === 'awaiting-consent') return giveConsent(context, files, state);
@@ -128,7 +128,7 @@ async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<nu
   return startDriver({ ...context, projectDir }, mode, values, loopFiles(projectDir, files.name, context.env));
 }
 
-/** Returns the options that relaunch a session's loop: headless as before, otherwise only if the user is at a terminal. */
+/** Returns the options that relaunch a session's loop: headless if it was, otherwise only if the user is at a terminal. */
 function launchOf({ mayAsk }: CommandContext, files: LoopFiles, state: LoopState | null): CommandContext['values'] {
   const found = findContract(files);
   const stored = typeof found === 'string' ? state && findEndedContract(files, state.loopId) : found;
@@ -159,7 +159,7 @@ function giveConsent(context: CommandContext, files: LoopFiles, { mode }: LoopSt
   return command.run({ ...context, values: { ...context.values, ...own }, positionals: [], files });
 }
 
-/** Throws `refused` for a loop at work, and for a state file that cannot be used. */
+/** Throws `refused` for an active loop, and for a state file that cannot be used. */
 function requireResumable(path: string, files: LoopFiles): void {
   const found = presentState(files);
   if (found.kind !== 'loop') throw noLiveLoop(files, found.kind);
@@ -191,7 +191,7 @@ function newRun(context: CommandContext, path: string): Promise<number> | number
   const name = taskLoopName(projectDir, taskPath, env);
   const own = loopFiles(projectOfLoop(projectDir, name, env), name, env);
   const last = lastLoopIn(own);
-  // The task that a loop in a worktree works on is there.
+  // The task of a loop in a worktree is there.
   if (own.projectDir !== projectDir && last !== null) return resumeLoop(context, own);
   return startDriver(context, last?.mode ?? 'runner', { task: join(projectDir, taskPath) }, files);
 }

@@ -21,32 +21,32 @@ import { type FirstChecks, type ShownTask, type StartScreen, startScreenLines } 
 import type { DraftedTask } from '../task/draft.ts';
 import { KeyQueue } from './key-queue.ts';
 
-/** What a run shows before it starts, and what becomes of a draft that it does not start. */
+/** What a run shows before it starts, and what happens to its drafts if it does not start. */
 export interface Review {
-  /** Drafts that this command has written; none for tasks of the user. */
+  /** Drafts that this command has written; empty for the user's own tasks. */
   readonly drafted: readonly DraftedTask[];
-  /** The user keeps the draft, or a loop works on it. */
+  /** True if the user keeps the draft, or a loop works on it. */
   isKept: boolean;
   /** Called when the checks before the start have ended by themselves. */
   onChecked?: () => void;
 }
 
-/** What the screen shows, and Enter starts: one task, or several together. */
+/** What the screen shows and Enter starts: one task, or several together. */
 export interface ReviewedStart<T> {
-  /** Task files that the user may read. */
+  /** Task files for the user to read. */
   readonly files: readonly string[];
-  /** The user may edit the only file: the start is prepared from it again. */
+  /** True if the user may edit the only file: the start is then prepared from it again. */
   readonly isEdited: boolean;
-  /** Prepares the start with the user's answers. Throws RalphError. Its first task stands for all of them. */
+  /** Prepares the start with the user's answers. Throws RalphError. The first task stands for all. */
   readonly prepare: (answers: StartRequest['flags'], user: Approver) => Promise<Prepared>;
-  /** What the user reads of several tasks; absent for one. */
+  /** Texts about several tasks for the user; absent for one task. */
   readonly shown?: () => Pick<StartScreen, 'tasks' | 'together'>;
-  /** Asks what is open, and lets `user.runChecks` show the screen. Returns null if the user does not start it. */
+  /** Asks the open questions, and lets `user.runChecks` show the screen. Returns null if the user does not start it. */
   readonly approve: (prepared: Prepared, user: Approver) => Promise<T | null>;
 }
 
 interface RunningChecks {
-  /** Terms on which the results rest. */
+  /** Terms on which the results depend. */
   readonly of: string;
   readonly left: AbortController;
   readonly over: Promise<void>;
@@ -56,7 +56,7 @@ interface RunningChecks {
 
 const NOT_RUN: Pick<RunningChecks, 'state' | 'result'> = { state: { kind: 'done', baseline: null }, result: null };
 
-/** Settings that one key changes: the question, and the option that takes the answer. */
+/** Settings that a single key changes: the question, and the option that takes the answer. */
 const LIMITS = {
   t: { key: 'budget.max_time', question: 'Time in all, such as 8h: ' },
   c: { key: 'budget.max_cost', question: 'Cost in all, in dollars: ' },
@@ -68,7 +68,7 @@ export class StartReview<T> {
   readonly #review: Review;
   readonly #user: Approver;
   readonly #start: ReviewedStart<T>;
-  /** The user's answers, and those with which a start can be prepared. */
+  /** The user's answers, and the last ones with which a start could be prepared. */
   #flags: StartRequest['flags'] = {};
   #goodFlags: StartRequest['flags'] = {};
   /** What is wrong with the last answer. */
@@ -124,7 +124,7 @@ export class StartReview<T> {
     return this.#last;
   }
 
-  /** Shows the start until a key decides. Returns null if it is prepared again, or left. */
+  /** Shows the start until a key decides. Returns null if it is prepared again or left. */
   async #decide(prepared: Prepared): Promise<{ readonly baseline: StartBaseline | null } | null> {
     await this.#runChecks(prepared);
     const leave = (): void => this.#keys.push('escape');
@@ -182,8 +182,8 @@ export class StartReview<T> {
         closeKeys();
         const { key: flag, question } = LIMITS[key];
         const answer = await ask(question);
-        // The next screen takes the place of this one and of the question: an answer that is corrected leaves nothing behind.
-        // The rows that the line takes, and the one after which the cursor goes on.
+        // The next screen replaces this one and the question, so that a corrected answer leaves nothing behind. Counts the
+        // rows of the line, and the one to which the cursor moves.
         this.#rows += Math.floor(cells(`${question}${answer ?? ''}`) / (process.stdout.columns || 80)) + 1;
         if (answer) this.#flags = { ...this.#flags, [flag]: answer };
         return this.#again();
@@ -247,14 +247,14 @@ export class StartReview<T> {
     return [keys.join('  ')];
   }
 
-  /** Takes an edited task file over into the worktree that has a copy of it. */
+  /** Copies an edited task file to the worktree that has a copy of it. */
   #copyEdited({ files, terms }: Prepared): void {
     const used = join(files.projectDir, terms.taskPath);
     const [edited = used] = this.#start.files;
     if (used !== edited) copyFileSync(edited, used);
   }
 
-  /** Runs the checks of this start, unless they run or have run already, or the loop has no baseline. */
+  /** Runs the checks of this start, unless they are running or have run, or the loop has no baseline. */
   async #runChecks(prepared: Prepared): Promise<void> {
     const { validation, task, unchanged, sandbox, verifyIn, skipsBaseline } = prepared.terms;
     const of = JSON.stringify([validation, task, unchanged, sandbox, verifyIn, skipsBaseline]);
@@ -282,7 +282,7 @@ export class StartReview<T> {
     this.#checks = checks;
   }
 
-  /** Ends checks that still run, and forgets their results. */
+  /** Ends running checks, and forgets their results. */
   async #dropChecks(): Promise<void> {
     const checks = this.#checks;
     this.#checks = null;
@@ -305,19 +305,19 @@ export class StartReview<T> {
     const lines = startScreenLines(screen, columns || 80, this.#context.paint, rows || 24);
     const isOver = this.#rows > 0 && this.#canErase();
     const up = isOver ? `\u001b[${this.#rows}A\r` : '';
-    // Each line takes the place of the former one: a cleared screen would fill the scroll-back of some terminals.
+    // Each line overwrites the previous one: clearing the screen would fill the scroll-back of some terminals.
     const end = isOver ? '\u001b[K\n' : '\n';
     process.stdout.write(`${up}${lines.map((line) => line + end).join('')}${isOver ? '\u001b[J' : ''}`);
     this.#rows = lines.length;
   }
 
-  /** Lets the next screen begin below what is printed now. */
+  /** Lets the next screen begin below everything printed now. */
   #leaveScreen<T>(printed: T): T {
     this.#rows = 0;
     return printed;
   }
 
-  /** Returns whether the terminal can draw over the screen; elsewhere the next one is written below. */
+  /** Returns whether the terminal can draw over the screen; if not, the next screen is written below. */
   #canErase(): boolean {
     const { env, values } = this.#context;
     return env['TERM'] !== 'dumb' && values['plain'] !== true;
@@ -332,7 +332,7 @@ export class StartReview<T> {
   }
 }
 
-/** Returns a task as the screen shows it. `file` is the user's own, of which a worktree has a copy. */
+/** Returns a task as the screen shows it. `file` is the user's own; a worktree has a copy of it. */
 export function shownTask(terms: Prepared['terms'], file: string): ShownTask {
   const text = readFileSync(file, 'utf8');
   return { task: draftedWords(text) ?? taskTitle(text), path: terms.taskPath, terms };

@@ -56,7 +56,7 @@ export async function runTask(context: CommandContext): Promise<NamedTask> {
   );
 }
 
-/** Drafts a task from plain words, with limits where the user has set none. */
+/** Drafts a task from plain words, with limits if the user has set none. */
 async function draftFrom(context: CommandContext, words: string): Promise<DraftedTask> {
   refuseArguments(context, words);
   const { draftToRun } = await import('../task/draft.ts');
@@ -116,8 +116,8 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
 }
 
 /**
- * Asks whether a word that names no task is the text of a new task, not its name. Returns false without asking if the task
- * exists or there is no one to ask. Throws `usage` if the user cancels.
+ * Asks whether a word that names no task is the text of a new task rather than its name. Returns false without asking if
+ * the task exists or nobody can be asked. Throws `usage` if the user cancels.
  */
 async function isText(context: CommandContext, word: string): Promise<boolean> {
   const { mayAsk, values, projectDir, err } = context;

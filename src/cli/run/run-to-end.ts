@@ -28,7 +28,7 @@ import { runnerAgent } from './runner-agent.ts';
 export interface RunManner {
   readonly supervisor: Supervisor | null;
   readonly review: Review;
-  /** The user is shown the start and decides by a key. */
+  /** True if the start is shown to the user, who decides by a key. */
   readonly isShown: boolean;
 }
 
@@ -41,7 +41,7 @@ export async function runToEnd(run: CommandContext, projectDir: string, manner: 
   try {
     return await runIn(place, projectDir, worktree, manner);
   } catch (error) {
-    // The start was refused before it was shown: what is new comes from its checks.
+    // The start was refused before it was shown: all new files come from its checks.
     if (!isShown) noteChecks();
     throw error;
   } finally {

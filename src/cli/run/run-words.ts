@@ -19,7 +19,7 @@ import type { Review } from './review-start.ts';
 import { runTask } from './run-task.ts';
 import { type RunManner, runToEnd } from './run-to-end.ts';
 
-/** Runs what the words of a command line name: a loop, the loop that an agent requested, or several tasks. Returns the exit code. */
+/** Runs what the command line names: a loop, the loop that an agent requested, or several tasks. Returns the exit code. */
 export async function runWords(context: CommandContext, command: Command): Promise<number> {
   outliveHangUp();
   const supervisor = supervisorOf(context.env);
@@ -54,7 +54,7 @@ function asks({ mayAsk, values }: CommandContext): boolean {
   return mayAsk && values['yes'] !== true;
 }
 
-/** Returns whether the command line is about several tasks: it names them or resumes them. */
+/** Returns whether the command line is about several tasks: it names or resumes them. */
 function isBatch({ positionals, values, files, projectDir, env }: CommandContext): boolean {
   if (positionals.length > 1 || values['parallel'] !== undefined || values['integrate'] !== undefined) return true;
   if (values['issue'] !== undefined || values['issues'] !== undefined) return true;

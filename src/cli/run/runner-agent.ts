@@ -67,7 +67,7 @@ function commandAgent(command: string, own: AgentSettings, env: NodeJS.ProcessEn
   };
 }
 
-/** Keeps the prohibitions of the user's settings for an agent that does not load these: isolation removes no limits. */
+/** Keeps the prohibitions in the user's settings for an agent that does not load them: isolation removes no limits. */
 function withUserRules(
   own: AgentSettings,
   { isolation }: StartedLoop['settings'],

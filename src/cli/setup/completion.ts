@@ -2,7 +2,7 @@ import { RalphError } from '../../text/message.ts';
 import { COMMON_OPTIONS, type Command } from '../command.ts';
 import { SUMMARIES } from '../help.ts';
 
-/** Returns the command that completes these commands, itself among them. */
+/** Returns the command that completes these commands, including itself. */
 export const completionCommand = (commands: Readonly<Record<string, () => Promise<Command>>>): Command => ({
   name: 'completion',
   usage: 'SHELL',

@@ -59,7 +59,7 @@ function examined({ projectDir, env, now }: CommandContext): Examined {
   };
 }
 
-/** Asks each client that has hooks of ours in a file of the user whether it would run them. */
+/** Asks each client with our hooks in a file of the user whether it would run them. */
 async function examineHosts({ env, projectDir }: CommandContext): Promise<NonNullable<Examined['hostHooks']>> {
   const asked = USER_HOOK_HOSTS.map(async (host) => {
     const { userHooks } = host;

@@ -130,7 +130,7 @@ function forReading(projectDir: string, report: InitReport, notes: readonly stri
   ].join('\n');
 }
 
-/** Names the parts of the program, of which there are about 20, in one line. */
+/** Names the parts of the program, about 20, in one line. */
 function chunksTogether(paths: readonly string[]): readonly string[] {
   const [first, ...more] = paths.filter((path) => CHUNK.test(path));
   if (first === undefined || more.length === 0) return paths;
@@ -173,8 +173,8 @@ export const UNINIT_COMMAND: Command = {
 const WORKFLOW = '.github/workflows/ralph-loop.yml';
 
 /**
- * Writes the workflow that verifies the proofs of a pull request to the top of the repository, and returns its path from the
- * project, which is in `prefix`. Throws `refused` if a file is there, which stays as it is.
+ * Writes the workflow that verifies the proofs of a pull request to the top of the repository. Returns its path from the
+ * project, which is in `prefix`. Throws `refused` if the file exists, and keeps it.
  */
 function writeGithubWorkflow(projectDir: string, prefix: string, version: string): string {
   if (!/^[\w./-]*$/.test(prefix))
@@ -189,7 +189,7 @@ function writeGithubWorkflow(projectDir: string, prefix: string, version: string
   return shown;
 }
 
-/** Returns an option for each client whose hooks stand in a file of the user; `does` says what happens to them. */
+/** Returns an option for each client whose hooks are in a file of the user; `does` says what happens to them. */
 function hostOptions(does: (title: string, file: string) => string) {
   return options(
     Object.fromEntries(USER_HOOK_HOSTS.map(({ name, title, userHooks }) => [name, does(title, userHooks.fileName)])),
@@ -204,7 +204,7 @@ function hostInOptions({ values }: Pick<CommandContext, 'values'>): HostWithUser
   return host;
 }
 
-/** Registers the hooks of sessions in the user's configuration of a client, after it has shown them. Returns the exit code. */
+/** Registers the hooks of sessions in the user's configuration of a client, after showing them. Returns the exit code. */
 async function initHost(context: CommandContext, host: HostWithUserHooks): Promise<number> {
   const { env, projectDir, answer } = context;
   const { name, title, userHooks } = host;
@@ -238,7 +238,7 @@ async function agreeToWrite(
   throw new RalphError('refused', advise('Nothing was written.', 'Write them', `init --${name} --yes`));
 }
 
-/** Takes our hooks out of the user's configuration of a client. Returns the exit code. */
+/** Removes our hooks from the user's configuration of a client. Returns the exit code. */
 function uninitHost({ env, answer }: CommandContext, { userHooks }: HostWithUserHooks): number {
   const change = withoutUserHooks(userHooks, env);
   const isChanged = change.after !== change.before;

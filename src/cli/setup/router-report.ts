@@ -5,7 +5,7 @@ import { readEnd } from '../../hosts/hook-io/stdio.ts';
 import { RalphError } from '../../text/message.ts';
 import type { CommandContext } from '../command.ts';
 
-/** Returns what the host reports of a subagent. Throws `usage` if that cannot be read. */
+/** Returns the host's report about a subagent. Throws `usage` if it cannot be read. */
 export async function reportOf({ values, env }: CommandContext): Promise<Report> {
   const { spawn, agent, file, error } = values;
   const number = spawn === undefined ? null : Number(spawn);

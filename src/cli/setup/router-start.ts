@@ -23,7 +23,7 @@ export async function startRouterLoop(context: CommandContext): Promise<LoopFile
   const { files } = target;
   const consented = !isAgent(context.env);
   const own = { mode: 'router', consented } as const;
-  // A repeated start skips the check of the plan, because files of the current task are not committed.
+  // A repeated start does not check the plan, because files of the current task are uncommitted.
   const { plan, from } = context.values;
   const requested = plan === true ? { from: typeof from === 'string' ? from : null } : null;
   const request = startRequest(context, target, { ...own, plan: requested });
@@ -47,7 +47,7 @@ export async function startRouterLoop(context: CommandContext): Promise<LoopFile
   });
 }
 
-/** Throws `refused` in the shell of another client's agent: no hook of it would guard the subagents. */
+/** Throws `refused` in the shell of another client's agent: none of its hooks would guard the subagents. */
 function requireGuardedHost({ env, values }: CommandContext): void {
   const other = HOOK_HOSTS.find(({ agentVariable, settings }) => settings !== undefined && env[agentVariable] === '1');
   if (other === undefined || env['CLAUDECODE'] === '1') return;

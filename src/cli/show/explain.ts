@@ -47,7 +47,7 @@ export const EXPLAIN_COMMAND: Command = {
 
 interface Explanation {
   readonly active: boolean;
-  /** null for the default loop. */
+  /** Null for the default loop. */
   readonly name: string | null;
   readonly status: string | null;
   readonly loopId: string | null;
@@ -56,7 +56,7 @@ interface Explanation {
   readonly at: string | null;
   readonly why: string;
   readonly next: string;
-  /** What a completion rests on; absent for another standing. */
+  /** What a completion rests on; absent for any other status. */
   readonly proof?: Proof;
   /** Events that led to it, oldest first. */
   readonly events: readonly Readonly<Record<string, unknown>>[];
@@ -159,16 +159,16 @@ export function standingOf(
   return driverAlive === false ? { ...live, at } : live;
 }
 
-/** Names of events that their types alone would not make plain. */
+/** Names of events whose types alone are not plain enough. */
 const EVENT_WORDS: Readonly<Record<string, string>> = {
   'operator.steer': 'you wrote',
   'operator.stop': 'you stopped it',
 };
 
-/** Returns an event that is named in words, "completion rejected", without what only programs read and the terms of a resumed loop. */
+/** Returns an event named in words, such as "completion rejected", without fields for programs and the terms of a resumed loop. */
 function inWords({ states: _, by: __, ...event }: Entry): Entry {
   const { type, at, why, status } = event;
-  // An iteration has a line of its own kind.
+  // An iteration has its own kind of line.
   if (typeof type !== 'string' || type === 'iteration.ended') return event;
   const all = typeof status === 'string' ? { ...event, status: statusWords(status) } : event;
   const told = type === 'loop.resumed' ? { at, why } : all;
@@ -179,7 +179,7 @@ function inWords({ states: _, by: __, ...event }: Entry): Entry {
 function forReading(explanation: Explanation, found: ReadState, { paint }: CommandContext): string {
   const { active, name, status, at, why, next, events, notices } = explanation;
   const loop = { name, mode: 'runner', ...callHere() } as const;
-  // A later claim was accepted, so what the refused ones found needs no fix.
+  // A later claim was accepted, so the findings of refused ones need no fix.
   const cut = status === 'complete' ? { loop, most: 0 } : { loop };
   const isLive = active && found.kind === 'loop' && found.state.status !== 'awaiting-consent';
   const when = isLive ? ` in iteration ${Math.max(1, currentIteration(found.state))}` : '';

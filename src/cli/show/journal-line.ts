@@ -11,7 +11,7 @@ import { localTime } from '../../text/time.ts';
 const WHOLE: ShownReason = { most: Number.POSITIVE_INFINITY };
 
 /**
- * Formats a journal entry for people; `cut` says how much of the output of its reasons is shown, by default all. Unknown types,
+ * Formats a journal entry for people; `cut` limits the output shown with its reasons, by default not at all. Unknown types,
  * which newer versions may add, are shown unchanged.
  */
 export function journalLine(entry: Entry, paint: Paint, cut: ShownReason = WHOLE): string {
@@ -42,13 +42,13 @@ const NOT_DETAILS = new Set(
   ),
 );
 
-/** Size limit, longer than any event that this program writes. */
+/** Size limit: longer than any event that this program writes. */
 const MOST_TEXT = 64 * 1024;
 
 function eventText(entry: Entry, type: string, paint: Paint, cut: ShownReason): string {
   const colour = /ended|rejected|failed|overridden|warning/.test(type) ? 'yellow' : 'cyan';
   const message = entry['outcome'] === 'ok' ? undefined : entry['message'];
-  // The message comes last because it is a complete sentence.
+  // The message comes last, because it is a complete sentence.
   const isSaid = (key: string): boolean => typeof entry[key] === 'string' && String(message).startsWith(entry[key]);
   const parts = [entry['status'], factsText(entry, (key) => !NOT_DETAILS.has(key) && !isSaid(key)), message];
   const shown = parts.filter((part) => typeof part === 'string' && part).join('; ');
@@ -59,10 +59,10 @@ function eventText(entry: Entry, type: string, paint: Paint, cut: ShownReason): 
 }
 
 const COLUMNS = ['iteration', 'kind', 'time', 'cost', 'tokens', 'findings', 'then'];
-/** Columns that a narrow table goes without, the first one first. */
+/** Columns that a narrow table omits, in this order. */
 const LESS_NEEDED = ['kind', 'findings', 'tokens', 'time'];
 
-/** Formats iteration records as a table of at most `width` columns if possible; `-` is unknown. A column that is unknown for all is left out. */
+/** Formats iteration records as a table of at most `width` columns if possible; `-` is unknown. Omits a column that is unknown for all. */
 export function iterationTable(entries: readonly Entry[], paint: Paint, width: number): string {
   const columns = COLUMNS.map((name) => [name, ...entries.map((entry) => cellOf(entry, name))]);
   const known = columns.filter(([, ...values]) => values.some((value) => value !== '-'));

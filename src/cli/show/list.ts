@@ -46,7 +46,7 @@ interface ListedLoop {
   readonly holder: { readonly pid: number; readonly alive: boolean } | null;
   /** Null for a loop of the project itself. */
   readonly worktree: { readonly dir: string; readonly branch: string } | null;
-  /** Last heartbeat in its task folder; null for other loops, and if there was none in the last half hour. */
+  /** Last heartbeat in its task folder; null for other loops, or if there was none in the last half hour. */
   readonly heartbeat: string | null;
   readonly live: LiveLoop | null;
   readonly lastLoop: EndedLoop | null;
@@ -120,7 +120,7 @@ function forReading(runs: readonly ProjectRun[], loops: readonly ListedLoop[], c
   return show(advise('No loop has run in this project.', 'Start one', 'run "TASK"'));
 }
 
-/** Returns whether a listed loop works on a run, or is the whole of it. */
+/** Returns whether a listed loop works for a run, or is the whole run. */
 function isOf({ members, loop }: ProjectRun, name: string | null, worktree: ListedLoop['worktree']): boolean {
   if (loop !== null) return loop.files.name === name && loop.worktree?.dir === worktree?.dir;
   return worktree !== null && members.has(name ?? '');
@@ -154,7 +154,7 @@ function heldBy(mode: ListedLoop['mode'], holder: ListedLoop['holder']): string 
   return holder === null ? (mode === 'hook' ? '' : (by ?? '')) : `${by} ${holder.pid}`;
 }
 
-/** Names the proof that a loop on another machine left in the folder of a task; '' if there is none. */
+/** Names the proof that a loop on another machine left in a task's folder; '' if there is none. */
 function provedElsewhere({ name, path, status }: ListedLoop, projectDir: string): string {
   const isThere =
     status === 'not-started' && path !== null && existsSync(join(projectDir, dirname(path), 'proof.json'));

@@ -77,7 +77,7 @@ const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | stri
   error: resume('Fix what the message names.'),
 };
 
-/** What a loop's own command does, unless it grants more. */
+/** What a loop's own command does if it grants nothing more. */
 const VERBS: Readonly<Record<string, string>> = { start: 'Continue', restart: 'Start over' };
 
 /** Advises what to do after a loop has ended; `report` is null if none was stored. */

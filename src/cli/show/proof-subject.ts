@@ -19,14 +19,14 @@ import { endedLoop, pathNamed, readTaskText } from '../choose-loop.ts';
 import type { CommandContext } from '../command.ts';
 import { examineFile } from '../task/try-checks.ts';
 
-/** A record, and the contract by which it is checked. */
+/** A record, and the contract against which it is checked. */
 export interface Subject {
   readonly record: ProofRecord;
   readonly contract: Contract;
   readonly files: LoopFiles;
-  /** What the loop left on this machine: the SHA-256 of its contract, and its record; null on another one. */
+  /** What the loop left on this machine: the SHA-256 of its contract, and its record; null on another machine. */
   readonly own: { readonly hash: string; readonly record: ProofRecord | null } | null;
-  /** Task file of another loop that the record is beside; null for a record in its own place, or in none of a loop. */
+  /** Task file of another loop beside the record; null for a record in its own loop's folder, or in no loop's. */
   readonly beside: string | null;
 }
 
@@ -46,7 +46,7 @@ export function subjectOf(context: CommandContext): Subject {
   return { record, contract: stored.contract, files, own, beside };
 }
 
-/** Returns the task file in the folder of a record, if the record is of another task. */
+/** Returns the task file in the folder of a record, if the record belongs to another task. */
 function otherTask(projectDir: string, path: string, { task }: ProofRecord): string | null {
   const folder = relative(projectDir, dirname(path));
   if (!folder.startsWith(`${LOOP_DIRECTORIES}/`) || folder === relativeTaskFolder(task.path)) return null;
@@ -76,13 +76,13 @@ function ownSubject(context: CommandContext): Subject {
   const record = storedEnd(files, state)?.proof;
   if (record === undefined) throw new RalphError('refused', `The loop has no proof: ${files.log} says why.`);
   const path = proofPath(files, record.task.path);
-  // What others get has to be what the loop recorded.
+  // What others get must be what the loop recorded.
   const given = existsSync(path) ? readProof(path) : record;
   const own = { hash: hashContract(stored.contract), record };
   return { record: given, contract: stored.contract, files, own, beside: null };
 }
 
-/** Returns the proof in the loop directory that is named, if no loop of this machine is meant; otherwise null. */
+/** Returns the proof in the named loop directory, if no loop of this machine is meant; otherwise null. */
 function proofBeside({ positionals: [named], projectDir, env }: CommandContext): string | null {
   if (named === undefined) return null;
   const meant = resolve(pathNamed(projectDir, named));
@@ -103,7 +103,7 @@ function proofsIn(projectDir: string): string[] {
   return names.filter((name) => LOOP_NAME.test(name) && existsSync(join(folder, name, PROOF_FILE))).sort();
 }
 
-/** Reads a record. Throws `usage` for a file that is none. */
+/** Reads a record. Throws `usage` for a file that is not a record. */
 function readProof(path: string): ProofRecord {
   const value = jsonOrNull(readTaskText(path, path));
   const version = Number((value as { readonly proofVersion?: unknown } | null)?.proofVersion);

@@ -9,12 +9,12 @@ import { countText, dollarText, timeText } from '../../text/figures.ts';
 import { quoted } from '../../text/quote.ts';
 import { statusWords } from '../../text/status-words.ts';
 
-/** Returns a run for people: what it is and how it stands, its tasks, why it waits or ended, and what to do next. */
+/** Returns a run for people: what it is and its status, its tasks, why it waits or ended, and what to do next. */
 export function runText(run: Run, at: string, paint: Paint): string {
   return [headText(run, at, paint), '', ...taskTable(run, columnsOf(1)), ...endLines(run)].join('\n');
 }
 
-/** Returns why a run waits or ended: the tasks that are not done with their reasons, and what to do next. */
+/** Returns why a run waits or ended: the unfinished tasks with their reasons, and what to do next. */
 export function explainRun(run: Run, at: string, paint: Paint): string {
   const open = run.tasks.filter(({ done }) => !done);
   const rows = open.flatMap((task) => {
@@ -46,7 +46,7 @@ function endLines(run: Run): string[] {
   return [...(text === '' ? [] : ['', printable(text)]), ...(run.live ? [] : branchLines(run))];
 }
 
-/** Returns how to take over what tasks have left in worktrees of their own; [] if they have left nothing there. */
+/** Returns how to take over what tasks have left in their own worktrees; [] if there is nothing. */
 export function branchLines({ plan, tasks }: Run): string[] {
   const isOwn = plan === null && tasks.some(({ status, commit, branch }) => status === 'complete' && !commit && branch);
   if (!isOwn) return [];
@@ -78,11 +78,11 @@ export function totals(run: Run): string {
   return parts.join(' · ');
 }
 
-/** Columns that a narrow table goes without, the first one first. */
+/** Columns that a narrow table omits, in this order. */
 const LESS_NEEDED = ['files', 'tokens', 'needs', 'time', 'iterations', 'commit', 'branch', 'title', 'proof', 'cost'];
 const TITLE_WIDTH = 24;
 
-/** Returns the columns of a table of tasks, each with its name and its sum. What is unknown has none. */
+/** Returns the columns of a table of tasks, each with its name and its sum; an unknown sum is empty. */
 function taskColumns(run: Run): string[][] {
   const { tasks } = run;
   const column = (name: string, of: (task: RunTask) => string, sum = ''): string[][] => {
@@ -112,10 +112,10 @@ export function taskTable(run: Run, width: number): string[] {
   return lines.map((line, at) => [line, ...reasonOf(run.tasks[at - 1], '    ')].join('\n'));
 }
 
-/** Lines of a check's output below the line that says what failed. */
+/** Number of lines of a check's output shown below the line that says what failed. */
 const MOST_OUTPUT = 3;
 
-/** Returns why a task is not done, and the command that shows the output below it, if the loop itself has it. */
+/** Returns why a task is not done and, below it, the command that shows the output, if the loop itself has it. */
 function reasonOf(task: RunTask | undefined, indent: string): string[] {
   if (task?.why == null) return [];
   const loop =
@@ -153,7 +153,7 @@ export function runTable(runs: readonly Run[], at: string, paint: Paint): string
   return listTable(HEAD, rows, paint);
 }
 
-/** Lists rows below a head, without empty columns; as blocks below their first cells if lines would wrap. */
+/** Lists rows below a head, without empty columns; as blocks headed by their first cells if lines would wrap. */
 export function listTable(head: readonly string[], rows: readonly (readonly string[])[], paint: Paint): string {
   // An empty column would only make the lines wrap.
   const told = head.map((_, index) => rows.some((row) => row[index] !== ''));

@@ -127,7 +127,7 @@ function stateText(status: LiveLoop, at: string): string {
   return status.stopRequested ? `${words}, stopping after this iteration` : words;
 }
 
-/** Returns the status of a live loop in words; a started loop that no session has joined does not run yet. */
+/** Returns the status of a live loop in words; a started loop that no session has joined is not running yet. */
 export function liveWords(live: LiveLoop): string {
   if (live.suspended) return 'suspended';
   if (live.status === 'running' && isUnjoined(live)) return 'waiting for a session';
@@ -175,7 +175,7 @@ function endedText(loop: EndedLoop, { name, report }: Status, at: string, paint:
   return `${whose} ended (${how}): ${printable(report?.reason ?? loop.message)}`;
 }
 
-/** Describes the last iteration, its commands, and the outcome of a claim of completion, unless the loop's end was `shown`. */
+/** Describes the last iteration, its commands, and the outcome of a completion claim, unless the loop's end was `shown`. */
 function runLines(
   { status, lastIteration, torn, problem }: RunState,
   name: string | null,
@@ -218,9 +218,9 @@ function claimLines({ gateChecked, gatePassed, reasons }: Claim, name: string | 
 }
 
 interface CheckStand {
-  /** Name of the check that runs now; null if none does. */
+  /** Name of the check that is running now; null if none is. */
   readonly running: string | null;
-  /** Result of the last verification: the last check that failed, or else the last one; null if none has run. */
+  /** Result of the last verification: the last failed check, or else the last one; null if none has run. */
   readonly last: { readonly name: string; readonly outcome: string; readonly tail: string } | null;
 }
 

@@ -78,7 +78,7 @@ function statusHere(context: CommandContext): Status {
   return { ...status, news, message: news ?? status.message, loops };
 }
 
-/** Describes the live loop on a path, or the ended one that its task folder recorded. */
+/** Describes the live loop on a path, or the ended one recorded in its task folder. */
 function statusOnPath(context: CommandContext, path: string): Status {
   const { projectDir, env, now } = context;
   if (liveLoopsOn(context, path).length > 0) return statusOf(describeLoop(chosenLoop(context, 'status'), env), now());
@@ -109,7 +109,7 @@ function checksOf({ files, live, lastLoop }: LoopReport): Pick<Status, 'checks'>
   return checks.running === null && checks.last === null ? {} : { checks };
 }
 
-/** States that no loop is live, or the problem of its state file. */
+/** Says that no loop is live, or what is wrong with its state file. */
 function messageOf(report: LoopReport): Pick<InactiveLoop, 'news' | 'message'> {
   const { found, lost, files } = report;
   if (lost === null && found.kind !== 'corrupt' && found.kind !== 'newer')

@@ -40,7 +40,7 @@ export const VERIFY_COMMAND: Command = {
     const around = await repositoryAround(context.projectDir, context.env, subject.contract.sandbox);
     const commit = await commitMeant(context);
     const isBook = loopsBooks(subject.contract);
-    // Checks run the project's code, which can put back what it finds changed.
+    // Checks run code of the project, which can restore what it finds changed.
     const before = around && commit === null ? await projectTree(around, null, isBook) : null;
     const { contract } = subject;
     const onCopy = { ...contract, verifyIn: contract.verifyIn ?? { setup: null, copy: [] } };
@@ -74,7 +74,7 @@ interface Finding {
   readonly what: 'record' | 'contract' | 'task' | 'files' | 'checks' | 'proof';
   readonly ok: boolean;
   readonly text: string;
-  /** All files and folders that are not compared, as git ignores them; the text names the first. */
+  /** All files and folders that are not compared because git ignores them; the text names the first. */
   readonly ignored?: readonly string[];
 }
 
@@ -106,7 +106,7 @@ function recordFindings({ record, contract, own, beside }: Subject): Finding[] {
   ];
 }
 
-/** Compares a record with its own digest, and with that of the loop where it ran on this machine. */
+/** Compares a record with its own digest and, on the machine where the loop ran, with the loop's record. */
 function recordFinding(record: ProofRecord, own: ProofRecord | null, beside: string | null): Finding {
   const text = !isWhole(record)
     ? 'edited after it was written'
@@ -139,7 +139,7 @@ async function taskFindings(
   return [{ what: 'task', ok, text: ok ? taskPath : differs }];
 }
 
-/** Returns a text with each kind of line end: git changes them on some machines (core.autocrlf). */
+/** Returns a text with each kind of line end, since git changes them on some machines (core.autocrlf). */
 function withEitherLineEnd(text: string): string[] {
   const lines = text.replaceAll('\r\n', '\n');
   return [text, lines, lines.replaceAll('\n', '\r\n')];
@@ -160,7 +160,7 @@ async function treeFindings(
   const { problems, ignored } = aside;
   if (problems.length > 0) return problems.map((text) => ({ what: 'files', ok: false, text }));
   if (now === record.tree) {
-    // What the checks have made was missing before.
+    // What the checks have created was missing before.
     const putBack = before === null ? [] : await filesBetween(around, before, now, '--diff-filter=a');
     if (putBack === null || putBack.length > 0)
       return [{ what: 'files', ok: false, text: `changed until the checks ran: ${listOf(putBack ?? [])}` }];
@@ -175,7 +175,7 @@ async function treeFindings(
   return [{ what: 'files', ok: false, text: `${listed}${where}` }];
 }
 
-/** Returns why the commit that is checked may have other files: it does not follow from the last one of the loop. */
+/** Returns why the commit that is checked may have other files: it does not descend from the loop's last one. */
 async function commitsAside(
   last: string | undefined,
   commit: string,
@@ -231,7 +231,7 @@ function shown(
   const before = provingChecks(record).flatMap(({ name, before: result }) =>
     result === null ? [] : `${name} ${result}`,
   );
-  // No signature says who wrote the record.
+  // No signature shows who wrote the record.
   const word =
     !verified || own !== null || before.length === 0
       ? ''

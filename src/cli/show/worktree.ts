@@ -64,7 +64,7 @@ function remove(context: CommandContext, name: string): number {
   return 0;
 }
 
-/** Removes the worktree; what would be lost is shown to a person, who has to agree. */
+/** Removes the worktree. What would be lost is shown to a person, who has to agree. */
 function removeAgreed({ projectDir, env, files }: CommandContext, place: WorktreePlace, at: string) {
   const { name, branch } = place;
   try {

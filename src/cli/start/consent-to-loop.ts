@@ -22,7 +22,7 @@ export async function consentToLoop(context: CommandContext, byAgent: boolean): 
   const terms = pendingTerms(context.files);
   const command = 'start --consent';
   const contract = pendingContract(context.files);
-  // Last, so that the screen on which the user answers shows it.
+  // Last, so that it is on the screen when the user answers.
   const lines = [...showTerms(terms), '', ...summaryOf(contract, context)];
   const declined = about(START_TEXTS.notAgreed, { name: context.files.name, mode: 'hook' });
   const asked = { command, heading: REQUEST_HEADING, lines, question: 'Start it?', declined };

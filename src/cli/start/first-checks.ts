@@ -11,10 +11,10 @@ import { isTerminal } from '../../term/write-text.ts';
 import { redact } from '../../text/redact/redact.ts';
 import type { CommandContext } from '../command.ts';
 
-/** Time after which a user at a terminal sees what the command is waiting for. */
+/** Time after which a user at a terminal is shown what the command waits for. */
 const LONG_MS = 2_000;
 
-/** Exit code of a command whose checks Ctrl+C ended. */
+/** Exit code of a command whose checks were ended by Ctrl+C. */
 export const LEFT = 130;
 
 /** Runs the checks before a start and prints their results. Returns null, with nothing left, if a signal ended them. */
@@ -24,18 +24,18 @@ export async function runFirstChecks(
   policy?: Policy,
 ): Promise<{ readonly baseline: StartBaseline | null } | null> {
   const done = await watchChecks(context, async (options) => ({ baseline: await work(options) }));
-  // Behind the ^C that the terminal has shown.
+  // After the ^C that the terminal has shown.
   if (done === null) context.err((isTerminal(2) ? '\n' : '') + withPrefix(START_TEXTS.baselineLeft));
   else if (done.baseline !== null) {
     const { baseline } = done.baseline;
     context.err(withPrefix(START_TEXTS.checksBefore(printable(redact(baselineText(baseline))))));
-    // A task of a plan has evidence of its own.
+    // A task of a plan needs evidence of its own.
     if (policy?.plan === undefined && isGreen(baseline)) context.err(withPrefix(START_TEXTS.allPass));
   }
   return done;
 }
 
-/** Runs work with checks, and names the current one at a terminal if that takes long. Returns null if a signal ended it. */
+/** Runs work with checks; if it takes long, names the current one at a terminal. Returns null if a signal ended it. */
 export async function watchChecks<T>(
   { env, err }: Pick<CommandContext, 'env' | 'err'>,
   work: (options: BaselineOptions) => Promise<T>,

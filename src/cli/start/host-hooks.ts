@@ -43,7 +43,7 @@ export async function requireUserHooks(
   );
 }
 
-/** Returns the message about an agent that has no sessions for loops. */
+/** Returns the message about an agent that cannot run loops in sessions. */
 export function noSession(agent: string): Message {
   const names = NAMED_HOSTS.map(({ name }) => name);
   const text = `--agent ${agent}: a session works with ${names.join(' or ')}, and without --agent with Claude Code.${suggestion(agent, names)}`;

@@ -9,7 +9,7 @@ import { tddCalls } from '../../sandbox/messages.ts';
 import { secretNames } from '../../sandbox/secret-names.ts';
 import { checkCommands } from '../../state/tdd-store.ts';
 
-/** Adds the sandbox of a started loop to the settings of its client; without one they stay unchanged. */
+/** Adds the sandbox of a started loop to the settings of its client; without a sandbox they stay unchanged. */
 export function withSandbox<T extends AgentSettings>(
   settings: T,
   { files, stored }: Pick<StartedLoop, 'files' | 'stored'>,
@@ -30,7 +30,7 @@ export function withSandbox<T extends AgentSettings>(
   const shown = [...closed, ...terms.denyWrite];
   const excludes = gitExcludes({ files, closed: shown, file: `${path}.git-excludes`, env });
   const wholePath = guardPath(env, [projectDir, ...terms.allowWrite]);
-  // The client starts the steps of a TDD loop outside the sandbox, by the `node` of the agent's PATH.
+  // The client runs the steps of a TDD loop outside the sandbox, by the `node` on the agent's PATH.
   const shellPath = contract.tdd === undefined ? wholePath : {};
   const { deny = [], ask = [] } = settings.permissions ?? {};
   const permissions = { ...block.permissions, ask, deny: [...deny, ...block.permissions.deny] };

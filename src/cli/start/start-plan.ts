@@ -12,7 +12,7 @@ import { quoted } from '../../text/quote.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 
-/** Key among the options: the user was asked about the checks of the project, and the start is prepared again. */
+/** Key among the options: the user was asked about the project's checks, and the start is prepared again. */
 export const CHECKS_OFFERED = 'checks offered';
 
 /** Checks a start with --plan, and runs nothing of the repository; null for any other task. `mayAsk`: a new branch may be offered. */
@@ -24,7 +24,7 @@ export async function planToStart(
 ): Promise<{ readonly from: string | null; readonly commitForm: string } | null> {
   const { values, env, projectDir } = context;
   const resumes = values['resume'] === true;
-  // A resumed or approved loop is already known to be one over a plan.
+  // A resumed or approved loop is already known to be over a plan.
   const before = resumes || values['consent'] === true ? lastLoopIn(files) : null;
   if (values['plan'] !== true && before?.plan === undefined) {
     const stray = ['from', 'max-tasks'].find((name) => values[name] !== undefined);
@@ -46,22 +46,22 @@ export async function planToStart(
     const { offerProjectChecks } = await import('./adopt-validation.ts');
     await offerProjectChecks(context, task);
   }
-  // The loop's own state would leave the tree unclean after each task.
+  // The loop's own state would leave uncommitted files after each task.
   if (values['dry-run'] !== true) hideRuntimeDir(files);
   return { from: start.from, commitForm: await formOfRepository(projectDir, env) };
 }
 
-/** The task that a loop works on beside others, and its plan. */
+/** The task on which a loop works beside others, and its plan. */
 export type PartOfPlan = { readonly id: string; readonly planPath: string };
 
-/** Returns the part of a plan that a loop, live or ended, works on; null for any other loop. */
+/** Returns the part of a plan on which a loop, live or ended, works; null for any other loop. */
 export function partOfPlan(files: LoopFiles, loopId: string): PartOfPlan | null {
   const { contract } = contractOfLoop(files, loopId) ?? {};
   const id = contract?.policy.plan?.only;
   return contract === undefined || id === undefined ? null : { id, planPath: contract.taskPath };
 }
 
-/** Refuses to resume a loop on one task of a plan by itself: loops beside it may be committing. */
+/** Refuses to resume a loop on one task of a plan by itself: parallel loops may be committing. */
 export function refuseAlone(files: LoopFiles, isSupervised: boolean, { env, values }: CommandContext): void {
   const loopId =
     readContract(files)?.contract.loopId ?? (values['resume'] === true ? lastLoopIn(files)?.loopId : null) ?? null;
@@ -72,10 +72,10 @@ export function refuseAlone(files: LoopFiles, isSupervised: boolean, { env, valu
   throw new RalphError('refused', advise(text, 'Resume all of them from the project', 'resume'));
 }
 
-/** Refuses to resume a loop on one task of a plan whose run is over: the project may have another one, or another loop. */
+/** Refuses to resume a loop on one task of a plan whose run is over: the project may have another run or loop by now. */
 export function requireRunOf(part: PartOfPlan, { projectDir, name }: LoopFiles, env: NodeJS.ProcessEnv): void {
   const run = findBatch(mainProjectOf(projectDir) ?? projectDir, env);
-  // What is wrong with its record is said where that is read.
+  // A problem of its record is reported where it is read.
   if (run instanceof RalphError || run?.tasks.some((task) => task.name === name)) return;
   const command = `run ${quoted(part.planPath)} --plan --parallel 2`;
   throw new RalphError('refused', advise(PART_TEXTS.runOver(part.id, part.planPath), 'Start the plan again', command));
@@ -90,7 +90,7 @@ async function leaveMain(context: CommandContext, plan: string, branch: string, 
   if (there.kind === 'answer') throw new RalphError('refused', PLAN_TEXTS.branchIsThere(branch, name));
   const agreed = mayAsk && (await agrees(`A plan is not executed on ${branch}. Create the branch ${name} for it?`));
   if (!agreed) throw new RalphError('refused', PLAN_TEXTS.mainBranch(branch, name));
-  // This changes no file, and runs no hook: the user has agreed to the branch alone.
+  // This changes no file, and runs no hook: the user has agreed only to the branch.
   const made = await changeByGit({ directory: projectDir, words: ['switch', '--quiet', '-c', name], env });
   if (!made.ok) throw new RalphError('refused', made.said);
   context.err(withPrefix(`switched to the branch ${name}.`));

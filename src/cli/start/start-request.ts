@@ -29,13 +29,13 @@ type OwnTerms = Pick<
   'mode' | 'plan' | 'clientVersion' | 'clientArgs' | 'consented' | 'headless' | 'launched' | 'fixed' | 'host'
 >;
 
-/** What a loop that a runner drives starts with. */
+/** Terms of every start of a loop that a runner drives. */
 export const RUNNER = { mode: 'runner', headless: true, launched: true, consented: true } as const;
 
-/** Value that a run of its own draft gives: digests of settings to which its start agrees; no option of a command line. */
+/** Key for a run of its own draft: digests of settings to which its start agrees; not a command-line option. */
 export const AGREED_BY_START = 'agreed by start';
 
-/** Value that `resume` gives after a person at its terminal has agreed; no option of a command line. */
+/** Key set by `resume` after a person at its terminal has agreed; not a command-line option. */
 export const NEW_START = 'new start';
 
 /** Builds the request of `start`, `run` and `router start` from their command line. */
@@ -60,7 +60,7 @@ export function startRequest(context: CommandContext, target: StartTarget, own: 
 
 /**
  * Builds the request, with the plan that it names. `mayAsk`: a branch and checks may be offered for it. Throws RalphError with
- * its problems, `refused` before any of them if the start must not touch the existing loop.
+ * its problems; before any of them, `refused` if the start must not touch the existing loop.
  */
 export async function requestStart(
   context: CommandContext,
@@ -105,7 +105,7 @@ export function startFlags(context: CommandContext): Record<string, string> {
 function keptFlags(former: Contract['flags'], flags: Readonly<Record<string, string>>): Contract['flags'] {
   const keys = Object.keys(flags).map(snakeCase);
   const dropped = [...(keys.includes('agent') ? CLIENT_KEYS : []), ...keys];
-  // One key is the other, or part of it: `idle` and `idle.delay`.
+  // The keys are equal, or one is part of the other: `idle` and `idle.delay`.
   const overlaps = (one: string, other: string): boolean =>
     one === other || one.startsWith(`${other}.`) || other.startsWith(`${one}.`);
   const kept = Object.entries(former).filter(([key]) => !dropped.some((other) => overlaps(snakeCase(key), other)));
@@ -134,7 +134,7 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
   const names = Object.keys(args);
   if (task === null && !resumes && names.length > 0 && !existsSync(join(projectDir, DEFAULT_TASK)))
     throw new RalphError('usage', START_TEXTS.argsWithoutTask(names, DEFAULT_TASK));
-  // A start that replaces an unreadable contract reports the arguments to be given again.
+  // A start that replaces an unreadable contract reports which arguments must be given again.
   const former = resumes ? nullIfRefused(() => readContract(files)?.contract ?? endedContract(files)) : null;
   if (resumes && task === null && former === null && lastLoopIn(files) === null)
     throw new RalphError('no-loop', START_TEXTS.nothingToResume);
@@ -182,14 +182,14 @@ function endedContract(files: LoopFiles): Contract | null {
   const last = lastLoopIn(files);
   const stored = last && findEndedContract(files, last.loopId);
   if (!stored) return null;
-  // `max_tasks` holds until the review, and an ended loop has had its review.
+  // `max_tasks` applies until the review, and an ended loop has been reviewed.
   const { max_tasks: _, ...flags } = stored.contract.flags;
   return { ...stored.contract, flags };
 }
 
 const TDD_TASK = '.claude/ralph/TDD.md';
 
-/** Returns the task file of a TDD loop that does not name one, relative to the project. Creates it from the template. */
+/** Returns the task file of a TDD loop that names none, relative to the project. Creates it from the template. */
 function tddTask(projectDir: string): string {
   const path = join(projectDir, TDD_TASK);
   if (!existsSync(path)) {

@@ -13,7 +13,7 @@ import { failedShareText } from '../../text/test-results/test-summary.ts';
 import { formatDuration } from '../../text/time.ts';
 import { PERMISSION_MODES } from '../permission-modes.ts';
 
-/** What the checks say before the start: they run, could not run, or have run. Null results: none is to run. */
+/** State of the checks before the start: running, could not run, or have run. Null results: none are to run. */
 export type FirstChecks =
   | { readonly kind: 'running'; readonly name: string }
   | { readonly kind: 'problem'; readonly text: string }
@@ -30,36 +30,36 @@ export interface ShownTask {
 export interface StartScreen {
   /** One task, or several that start together. */
   readonly tasks: readonly ShownTask[];
-  /** What several tasks share, in words, and limits of each that the one of all takes the place of; absent for one task. */
+  /** What several tasks share, in words, and the limits of each that a common one replaces; absent for one task. */
   readonly together?: { readonly words: string; readonly limits: readonly ('time' | 'cost')[] };
   readonly checks: FirstChecks;
-  /** What the user should know before they decide. */
+  /** What the user should know before deciding. */
   readonly notes: readonly string[];
-  /** Keys, or what happens now. */
+  /** Keys, or what is happening now. */
   readonly foot: readonly string[];
 }
 
 const TITLE = 10;
-/** Number of lines that each part has in any terminal: together they fit 24 rows. */
+/** Number of lines that each part has in any terminal: together they fit into 24 rows. */
 const MOST = { Task: 3, Checks: 5, Kept: 2, Limits: 3, Agent: 3, Notes: 3 };
-/** Parts in the order in which they get the rows that are left: first what the user agrees to. */
+/** Parts in the order in which they get the remaining rows: first what the user agrees to. */
 const BY_WEIGHT = ['Agent', 'Checks', 'Limits', 'Kept', 'Notes', 'Task'] as const;
 const MOST_NAMES = 4;
 const MOST_TESTS = 2;
 
-/** A text of the screen, and the names of the tasks that it is about. */
+/** A text of the screen, and the names of the tasks to which it applies. */
 interface Line {
   readonly text: string;
   readonly of: readonly string[];
 }
 
-/** What a part says: texts that are always shown in whole, and texts that are shown as far as there are rows. */
+/** Content of a part: texts that are always shown in full, and texts that are shown as far as there are rows. */
 interface Part {
   readonly always?: readonly Line[];
   readonly lines: readonly Line[];
 }
 
-/** Lays out a start in lines of a width. What does not fit `rows` is cut, and says so. Pure. */
+/** Lays out a start in lines of a width. What does not fit into `rows` is cut, with a note. Pure. */
 export function startScreenLines(screen: StartScreen, columns: number, paint: Paint, rows = 24): string[] {
   const width = Math.max(20, columns - 1);
   const { tasks, together, checks, notes } = screen;
@@ -88,14 +88,14 @@ export function startScreenLines(screen: StartScreen, columns: number, paint: Pa
   return [...shown, '', ...foot];
 }
 
-/** Returns a line for each task, or the names of many on one. */
+/** Returns a line for each task, or the names of many tasks in one line. */
 function taskLines(tasks: readonly ShownTask[]): Line[] {
   const names = tasks.map(nameOf);
   if (tasks.length > MOST.Task) return [{ text: names.join(', '), of: names }];
   return tasks.map((task) => ({ text: `${task.task}  ${task.path}`.trim(), of: [nameOf(task)] }));
 }
 
-/** Returns how many rows each part may take if the rows that no part needs go to those that need more. */
+/** Returns how many rows each part may take if rows that one part does not need go to parts that need more. */
 function mostRows(parts: Readonly<Record<keyof typeof MOST, Part>>, width: number, rows: number): typeof MOST {
   const needs = BY_WEIGHT.map(
     (title) => [title, partRows(parts[title], width, Number.POSITIVE_INFINITY).length] as const,
@@ -110,7 +110,7 @@ function mostRows(parts: Readonly<Record<keyof typeof MOST, Part>>, width: numbe
   return given;
 }
 
-/** Returns at most so many rows, unless those that are always shown are more; the last one says what is missing. */
+/** Returns at most that many rows, or more if more are always shown; the last one says what is missing. */
 function partRows({ always = [], lines }: Part, width: number, most: number): string[] {
   const kept = always.flatMap(({ text }) => wrapped(text, width));
   const rows = lines.flatMap((line) => wrapped(line.text, width).map((text) => ({ text, line })));
@@ -131,7 +131,7 @@ function cutShort(text: string, width: number): string {
   return `${text.slice(0, width - 2).trimEnd()} …`;
 }
 
-/** Wraps a text between words, and never within a key and what it does. Further rows are indented. */
+/** Wraps a text between words, but never between a key and what it does. Further rows are indented. */
 function wrapped(text: string, width: number): string[] {
   const line = printable(text)
     .replace(/\s*\n\s*/g, ' ')
@@ -192,7 +192,7 @@ function resultsOf(baseline: Baseline, { task, policy }: Terms): string[] {
     const more = tests.failed > names.length ? ', …' : '';
     return `${name}: ${failedShareText(tests)}${names.length === 0 ? '' : ` (${names.join(', ')}${more})`}`;
   });
-  // A task of a plan has evidence of its own.
+  // A task of a plan needs evidence of its own.
   return policy.plan === undefined && isGreen(baseline) ? [...lines, START_TEXTS.allPass] : lines;
 }
 

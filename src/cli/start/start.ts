@@ -112,7 +112,7 @@ function modeOf(values: CommandContext['values'], byAgent: boolean): 'hook' | 'r
   return mode;
 }
 
-/** Says what starts or approves the loop that is ready now. Returns the exit code. */
+/** Says what starts or approves the loop that is now ready. Returns the exit code. */
 function answerStart(context: CommandContext, loop: StartedLoop, byAgent: boolean): number {
   const { loopId, files, state } = loop;
   const { status, maxIterations, taskPath, mode } = state;

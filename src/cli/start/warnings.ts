@@ -53,7 +53,7 @@ export function warningTexts(
   return texts;
 }
 
-/** Returns whether a completion would be accepted unverified. A required gate may consist of outputs and open questions only. */
+/** Returns whether a completion would be accepted unverified. A required gate may consist only of outputs and open questions. */
 function verifiesNothing({ validation, task, policy, tdd, taskPath }: WarnedOf): boolean {
   if (tdd !== undefined) return false; // the scenarios are proved one by one
   const gate = task?.gate === 'required' ? task : null;
@@ -71,10 +71,10 @@ function verifiesNothing({ validation, task, policy, tdd, taskPath }: WarnedOf):
 export function printManualStartWarnings({ err, projectDir }: CommandContext, { stored, state }: StartedLoop): void {
   if (state.mode !== 'hook' || !hostOf(stored.contract.host).readsClaudeSettings) return;
   const { guardrails, sandbox } = stored.contract;
-  // `init` installs it; without it no session takes part in a loop.
+  // `init` installs it; without it, no session takes part in a loop.
   const stopHook = join(projectDir, '.claude', 'hooks', 'ralph-stop-hook.cjs');
   if (!existsSync(stopHook)) err(withPrefix(show(START_TEXTS.noHooks(state.taskPath))));
   if (sandbox !== undefined) err(withPrefix(SANDBOX_TEXTS.checksOnly));
-  // `lifted` identifies a plan, which has rules of its own.
+  // `lifted` is present for a plan, which has rules of its own.
   if (hasRules(guardrails) || guardrails.lifted !== undefined) err(withPrefix(START_TEXTS.unguardedByHand));
 }

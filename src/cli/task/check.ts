@@ -66,7 +66,7 @@ export const CHECK_COMMAND: Command = {
 const NOT_RUN = 'Note: Its checks were not run, because the task cannot be started as it is.';
 const NOT_TRIED: TriedChecks = { checks: undefined, problems: [], lines: [] };
 
-/** Returns refusals as problems: what a session alone refuses is a warning. */
+/** Returns refusals as problems; what only a session refuses is a warning. */
 export function startProblems({ refusal, inSession, unmatched }: StartProblems): Problem[] {
   const at = { path: '', line: null, column: null, value: null, rule: 'start' };
   const problem = (message: string | null, severity: Problem['severity']): Problem[] =>
@@ -81,12 +81,12 @@ export function startProblems({ refusal, inSession, unmatched }: StartProblems):
 const isError = ({ severity }: Problem): boolean => severity === 'error';
 
 function runNow(context: CommandContext, started: StartProblems): Promise<TriedChecks | null> {
-  // The agent may have written the file: its commands are no business of a command that only reads.
+  // The agent may have written the file: a command that only reads must not run its commands.
   if (isAgent(context.env)) throw new RalphError('refused', 'only the user can run the checks of a task file.');
   return tryChecks(context, started);
 }
 
-/** A note, not a warning: the work on documents may not be measurable by commands. */
+/** A note, not a warning: work on documents may not be measurable by commands. */
 const UNMEASURED =
   'Note: no command and no required output measures the work, so the agent decides. If a command can, add it under "validation:".';
 

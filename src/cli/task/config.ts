@@ -60,7 +60,7 @@ export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv) {
   const checked = task === null ? null : checkTaskFile(DEFAULT_TASK, task);
   const { frontmatter = null } = checked ?? {};
   const resolved = settingsOf(projectDir, DEFAULT_TASK, false, { kind: 'prompt', env, frontmatter });
-  // A template that is not filled in yet still has settings.
+  // A template that is not yet filled in still has settings.
   const wrong = checked?.frontmatter === null ? checked.problems : [];
   const errors = [...wrong, ...resolved.problems].filter(({ severity }) => severity === 'error');
   if (!resolved.ok || errors.length > 0) {

@@ -17,7 +17,7 @@ import { baseDir, newTaskFile, type WrittenTask, writeTaskFile } from './scaffol
 /** Maximum number of characters; a longer text belongs in RALPH.md itself. */
 const LIMIT = 20_000;
 
-/** Value that `run --issue` gives: the text of the issue; no option of a command line. */
+/** Key of the issue's text in a `run --issue`; not a command-line option. */
 export const QUOTED_ISSUE = 'quoted issue';
 
 export const DRAFT_COMMAND: Command = {
@@ -48,7 +48,7 @@ function draftOf({ projectDir, env, values }: CommandContext, task: string, give
   });
 }
 
-/** Returns the path of a new task. A name given with --name must be free; a derived name gets a number if it is taken. */
+/** Returns the path of a new task. A name given by --name must be free; a derived name gets a number if it is taken. */
 function placeFor(context: CommandContext, { name }: Draft, base = baseDir(context)): string {
   const given = context.values['name'];
   if (typeof given === 'string') {
@@ -80,14 +80,14 @@ function write(context: CommandContext, draft: Draft, path: string): number {
   return 0;
 }
 
-/** What a run says about its draft: the limits that the user has set already, and the words for all of them. */
+/** What a run adds to its draft: the limits that the user has already set, and the words for all of them. */
 interface DraftedRun {
   readonly isClient: boolean;
   readonly budget: object;
   readonly billOf: (path: string, text: string) => string;
 }
 
-/** Draft that a run has written, and what the user should know of it. */
+/** A draft that a run has written, and what the user should know about it. */
 export interface DraftedTask extends WrittenTask {
   readonly notes: readonly string[];
   /** Digests of its settings to which the user agrees by starting it: commands of the project, and commits. */
@@ -95,8 +95,8 @@ export interface DraftedTask extends WrittenTask {
 }
 
 /**
- * Writes the draft `.ralph/NAME/RALPH.md` of a run. Throws `refused`,
- * and keeps the draft, if no user can read it before it starts.
+ * Writes the draft `.ralph/NAME/RALPH.md` of a run. If no user can read it before it starts, throws `refused` and keeps
+ * the draft.
  */
 export function draftToRun(
   context: CommandContext,

@@ -129,7 +129,7 @@ function whatIsNext(tasks: PlanFile['tasks'], { next, stop, passed }: PlanChoice
 /** Limit above that of a plan, so that a plan that is too long is still read and reported. */
 const MOST_BYTES = 2 * 1024 * 1024;
 
-/** Prints the status of a plan file; returns false if the file holds no tasks. */
+/** Prints the status of a plan file; returns false if the file contains no tasks. */
 export function printPlanStatus({ projectDir, answer, paint }: CommandContext, given: string): boolean {
   const path = resolve(pathNamed(projectDir, given));
   if (['RALPH.md', 'task.md'].includes(basename(path))) return false;

@@ -113,8 +113,8 @@ export interface WrittenTask {
 }
 
 /**
- * Writes a task file, which names the schema of its frontmatter. Throws `refused`, with nothing changed, if something already
- * exists there.
+ * Writes a task file, which names the schema of its frontmatter. Throws `refused`, without changing anything, if something
+ * already exists there.
  */
 export function writeTaskFile(path: string, content: string, projectDir: string): WrittenTask {
   if (existsSync(path)) throw refusal(path);
@@ -131,13 +131,13 @@ export function writeTaskFile(path: string, content: string, projectDir: string)
   }
 }
 
-/** Removes drafts that were not started, and their folders in the project as far as they are empty. Keeps one that was edited. */
+/** Removes drafts that were not started, and their folders in the project if empty. Keeps a draft that was edited. */
 export function removeDrafts({ projectDir, values, err }: CommandContext, drafted: readonly WrittenTask[]): void {
   for (const { path, text, made } of drafted) {
     const shown = relative(process.cwd(), path);
     if (readRegularFile(path) === text) {
       for (const file of [path, ...made]) removeFrom(projectDir, file);
-      // Where no screen showed the draft, a message has named it.
+      // If no screen showed the draft, a message has named it.
       const removed = advise(`Removed the draft ${shown}, which was not started.`, 'Write one to edit', 'draft "TEXT"');
       if (values['yes'] === true && values['dry-run'] !== true) err(withPrefix(removed));
     } else if (existsSync(path)) err(withPrefix(`Kept ${shown}, which was edited.`));
@@ -164,12 +164,12 @@ const LINE = '# yaml-language-server: $schema=';
 const READABLE = 0o644;
 
 /**
- * Writes the schema that a new task file is to name, so that editors complete and check its keys, unless `init` has put it
- * there. Returns the way to it, null if it has no place, and the files that are new.
+ * Writes the schema for a new task file to name, so that editors complete and check its keys, unless `init` has installed
+ * it. Returns the path to it (null if it has no place), and the new files.
  */
 function placeSchema(text: string, path: string, projectDir: string): { way: string | null; made: string[] } {
   const root = realpathSync(projectDir);
-  // From elsewhere the way would be full of names of this machine.
+  // From elsewhere, the path would consist of names on this machine.
   if (!path.startsWith(root + sep) || !text.startsWith('---\n')) return { way: null, made: [] };
   const isInstalled = existsSync(join(root, INSTALLED));
   const schema = join(root, isInstalled ? INSTALLED : OWN);
@@ -177,7 +177,7 @@ function placeSchema(text: string, path: string, projectDir: string): { way: str
   return made === null ? { way: null, made: [] } : { way: relative(dirname(path), schema).split(sep).join('/'), made };
 }
 
-/** Returns the files that are new; null if a file or a link is in the way: only editors read the schema. */
+/** Returns the new files; null if a file or a link is in the way: only editors read the schema. */
 function writeSchema(root: string): string[] | null {
   try {
     const schema = safePath(root, OWN);

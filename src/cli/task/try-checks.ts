@@ -17,7 +17,7 @@ import { watchChecks } from '../start/first-checks.ts';
 export interface TriedChecks {
   /** Undefined if none ran. */
   readonly checks: Baseline['checks'] | undefined;
-  /** Says of each check that could not run what would help. */
+  /** Says, for each check that could not run, what would help. */
   readonly problems: readonly string[];
   readonly lines: readonly string[];
 }

@@ -185,7 +185,7 @@ function askedList(context: CommandContext) {
     timeoutSeconds: null,
   }));
   return {
-    /** Scenarios to store; null if none were given: those of an existing state file are adopted. */
+    /** Scenarios to store; null if none were given: those of an existing state file are then adopted. */
     wanted: typeof input === 'string' ? readList(input) : named.length > 0 ? named : null,
     command: paired ? null : (commands[0] ?? null),
     timeoutSeconds,
@@ -212,7 +212,7 @@ export function tddStatus(context: CommandContext): number {
   return 0;
 }
 
-/** Shows the list to a user, with the next step for one that no loop works on yet. */
+/** Shows the list to a user, with the next step if no loop works on it yet. */
 function sayList({ files: { name }, out, paint }: CommandContext, record: TddRecord, notes: readonly string[]): void {
   const start = { verb: 'Start a loop on it', command: 'start', options: { tdd: true } } as const;
   const todo = { text: '', advice: [start, { verb: 'Or see the first step', command: 'tdd next' }] };

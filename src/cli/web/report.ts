@@ -97,8 +97,8 @@ export const DASHBOARD_COMMAND: Command = {
 };
 
 /**
- * Returns what writes the report of a loop or run that `--report` asks for; null without one. Throws RalphError now if it could not be written.
- * A later failure is shown and does not change the exit code: it has ended itself.
+ * Returns a function that writes the report of a loop or run for `--report`; null without that option. Throws RalphError at once if it could
+ * not be written. A later failure is shown and does not change the exit code, since the loop has ended.
  */
 export async function reportAtEnd(
   context: CommandContext,

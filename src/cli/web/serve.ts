@@ -27,7 +27,7 @@ export function serveUntilSignal(context: CommandContext): Promise<number> {
   const projects = (): string[] => (values['all'] === true ? knownProjects(projectDir, env) : [projectDir]);
   const runs = (): WatchedRun[] => projects().flatMap((project) => watchedRuns(project, env, now()));
   const source: LoopSource = {
-    // What was kept of a removed worktree is shown with its run.
+    // Files kept of a removed worktree are shown with its run.
     places: () => [
       ...projects()
         .flatMap((project) => [project, ...worktreePlaces(project).map(({ projectDir }) => projectDir)])
@@ -56,7 +56,7 @@ function watchedRuns(projectDir: string, env: NodeJS.ProcessEnv, at: string): Wa
     }));
 }
 
-/** Carries out a request from the page, and records its origin. */
+/** Carries out a request of the page, and records its origin. */
 function control(files: LoopFiles, request: ControlRequest, env: NodeJS.ProcessEnv, at: string): string {
   const { command, answer } = operationOf(request);
   const done = operate(files, env, at, (state) => {
@@ -119,7 +119,7 @@ function portOf(value: unknown): number {
   throw new RalphError('usage', `--port ${String(value)}: use a number up to 65535.`);
 }
 
-/** Time for the browser to read the address. */
+/** Time for the browser to read the file with the address. */
 const OPENING_MS = 30_000;
 
 /** Opens the page through a file that only this user can read: other users see the arguments of a started program. */

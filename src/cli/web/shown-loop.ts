@@ -24,7 +24,7 @@ export function shownLoop(files: LoopFiles): ShownLoop | null {
   return last === null ? null : shown(files, last.state, false);
 }
 
-/** Returns what `shownLoop` does. Throws RalphError for a state that cannot be read: an earlier loop must not pass for it. */
+/** Like `shownLoop`. Throws RalphError for a state that cannot be read: an earlier loop must not pass for it. */
 export function presentLoop(files: LoopFiles): ShownLoop | null {
   const { kind } = readState(files.state);
   if (kind !== 'loop' && kind !== 'absent') throw noLiveLoop(files, kind);

@@ -12,7 +12,7 @@ import type { CommandContext } from '../command.ts';
 import { isAgent, placeForAgent } from '../refuse-agent.ts';
 import { loopById, shownLoop } from './shown-loop.ts';
 
-/** Size of the part of a page that has its mark. */
+/** Size of the part of a page that contains its mark. */
 const HEAD_BYTES = 4096;
 
 type Place = Pick<CommandContext, 'env' | 'now' | 'projectDir'>;

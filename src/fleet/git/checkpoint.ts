@@ -49,7 +49,7 @@ const checkpointMeta = z.object({
 });
 
 export type CheckpointMeta = z.infer<typeof checkpointMeta>;
-/** Description without what `makeCheckpoint` finds itself. */
+/** Description without the fields that `makeCheckpoint` fills in. */
 export type Meta = Omit<CheckpointMeta, 'leftOut'>;
 
 /** Reads a checkpoint's description from a git folder. Throws RalphError `state-corrupt` if it is invalid. */
@@ -76,10 +76,10 @@ const MOST_LISTED = 1_000;
 
 /**
  * Makes a commit with the files, the index and the loop's state, and returns its name. Its parents are the commit of the work
- * tree, so that the agent's own commits are included, and the last checkpoint that this workspace was opened from or pushed.
- * Files above 50 MiB and nested repositories are omitted and listed in it; ignored files are omitted. Does not change the
- * agent's work tree and index, and runs no program of the repository. No two commits have the same name. Throws RalphError
- * `refused` if the agent replaced its repository, `state-io` if git fails.
+ * tree, so that the agent's own commits are included, and the last checkpoint from which this workspace was opened or which
+ * it pushed. Files above 50 MiB and nested repositories are omitted and listed in it; ignored files are omitted. Does not
+ * change the agent's work tree and index, and runs no program of the repository. No two commits have the same name. Throws
+ * RalphError `refused` if the agent replaced its repository, `state-io` if git fails.
  */
 export async function makeCheckpoint(ws: Workspace, meta: Meta): Promise<string> {
   assertOwnRepository(ws);
@@ -95,7 +95,7 @@ export async function makeCheckpoint(ws: Workspace, meta: Meta): Promise<string>
   const tree = await askGit(['mktree', '-z'], { ...ownCall(ws), input }, WHAT);
   const last = readRegularFile(lastPath(ws), 100)?.trim() || null;
   const parents = [head, ...(last === null ? [] : [last])].flatMap((parent) => ['-p', parent]);
-  // Two workers that make the same checkpoint make two commits; otherwise both would count as the pushed one.
+  // Makes the same checkpoint of two workers two commits; otherwise both would count as the pushed one.
   const message = `Checkpoint of the loop ${ws.loopId}, iteration ${meta.iteration}\n\nToken: ${uniqueToken()}-${crypto.randomUUID()}\n`;
   const who = ['AUTHOR', 'COMMITTER'].flatMap((role) => [
     [`GIT_${role}_NAME`, NAME],
@@ -125,9 +125,9 @@ async function stateTree(ws: Workspace, meta: CheckpointMeta): Promise<string> {
 
 /**
  * Moves the reference in the repository from `expected` (null: it does not exist) to the checkpoint, in one step. Of all
- * workers that expect the same, only one is `pushed`. Push the same checkpoint again after `unreachable`: if only the answer
- * was lost, it is found there. Throws RalphError `usage`, with nothing pushed, for a checkpoint that does not continue
- * `expected`. `tell` receives git's error, without credentials.
+ * workers that expect the same, only one is `pushed`. After `unreachable`, push the same checkpoint again: if only the
+ * answer was lost, the checkpoint is found there. Throws RalphError `usage`, without pushing anything, for a checkpoint that
+ * does not continue `expected`. `tell` receives git's error, without credentials.
  */
 export async function pushCheckpoint(
   ws: Workspace,
@@ -148,7 +148,7 @@ export async function pushCheckpoint(
   return outcome;
 }
 
-/** File that a checkpoint does not contain. Its version of the last commit, if any, takes its place. */
+/** File that a checkpoint does not contain. Its version in the last commit, if any, is used instead. */
 interface LeftOut {
   readonly path: string;
   /** `repository`: a folder with its own git folder; `special`: for example a socket. */
@@ -170,7 +170,7 @@ const MOST_FILE_BYTES = 50 * 1024 * 1024;
 export const ENTRIES = 'entries';
 const READ = 'the work tree was read';
 
-/** Writes trees of a work tree and its index to the worker's own objects. Changes neither. */
+/** Writes the trees of a work tree and its index to the worker's own objects. Changes neither. */
 async function capture(ws: Workspace): Promise<Captured> {
   const head = await headOf(ws);
   const files = await changedFiles(ws, head);
@@ -278,7 +278,7 @@ async function remove(call: GitCall, paths: readonly string[], nothing: string):
   await askGit(['update-index', '-z', '--index-info'], { ...call, input }, READ);
 }
 
-/** Writes the index, and the three sides of every file in conflict, which no tree can hold at their path. */
+/** Writes the index, and the three sides of every file in conflict, which no tree can hold at its path. */
 async function indexTrees(ws: Workspace, nothing: string): Promise<Pick<Captured, 'index' | 'conflict'>> {
   return withIndex(ws, async (index) => {
     if (existsSync(agentIndex(ws))) copyFileSync(agentIndex(ws), index);

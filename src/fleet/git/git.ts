@@ -15,7 +15,7 @@ export interface GitCall {
   /** Working directory of git; default: the work tree or the git folder. */
   readonly cwd?: string;
   readonly index?: string;
-  /** Folder for written objects, instead of that in the git folder. */
+  /** Folder for new objects, instead of that in the git folder. */
   readonly objects?: string;
   readonly input?: Buffer | string;
   /** True if git may connect to another repository. */
@@ -49,7 +49,7 @@ const SETTINGS: Settings = [
   ['protocol.file.allow', 'always'],
 ];
 
-/** Pattern for variables by which users reach their repositories; all other variables of git are dropped. */
+/** Pattern for variables by which users reach their repositories; git's other variables are dropped. */
 const KEPT = /^GIT_(?:CONFIG_(?!PARAMETERS$)|SSH|ASKPASS|SSL_|PROXY_|HTTP_)/;
 
 /** Runs git without a terminal. Throws RalphError `refused` if it is not installed; any other failure is in the answer. */

@@ -14,9 +14,9 @@ import { GIT_TEXTS } from '../messages.ts';
 /** Folder of the runtime files, relative to the work tree, with a final slash. */
 export const RUNTIME = '.claude/context/runtime/';
 
-/** Pattern for locks, drafts and holders of this machine's processes, and for the file that hides the folder. */
+/** Pattern for locks, drafts and holds of this machine's processes, and for the file that hides the folder. */
 const LEFT = /(?:\.lock|\.tmp|\.folder|\.holder|\.lease)$|\.reap-|^\.gitignore$|[\u0000-\u001f]/;
-/** Pattern for outside files that a loop needs elsewhere. A resume recreates the snapshot and the view of git. */
+/** Pattern for outside files that a loop needs elsewhere. A resume creates the snapshot and the view of git anew. */
 const OUTSIDE =
   /^(?:contract|counters|cancelled|notices|turn|task|settling|ralph-tdd|telemetry|unchanged|seen)(?:\.|$)|^runner(?:\..+)?\.due\.json$/;
 const CONTRACT = /^contract(?:\..+)?\.json(?:\.ended)?$/;
@@ -28,7 +28,7 @@ const folders = z.object({ project: z.string().min(1), home: z.string().min(1) }
 
 /**
  * Copies the stored data of a project's loops, inside and outside it, to `runtime/` and `outside/` of a new folder. Masks
- * secrets of the environment that an agent wrote; a contract, whose hash must remain, contains none.
+ * secrets of the environment that an agent wrote. A contract contains none, and its hash must not change.
  */
 export function collectState(project: string, env: NodeJS.ProcessEnv, to: string): void {
   const { runtimeDir, outsideDir } = filesOf(project, env);
@@ -38,18 +38,18 @@ export function collectState(project: string, env: NodeJS.ProcessEnv, to: string
     if (CONTRACT.test(name)) copyFile(path, join(to, 'outside', name));
     else copyMasked(path, join(to, 'outside', name), env);
   }
-  // After the files that they prove.
+  // Copied after the files that they prove.
   for (const name of namesIn(outsideDir).filter((name) => MANIFEST.test(name)))
     carryManifest(project, env, name, join(to, 'outside'));
-  // Last: a state may count more than the counters outside, never less.
+  // Last: a state may count more than the counters outside, but never less.
   for (const path of regularFiles(runtimeDir)) copyMasked(path, join(to, 'runtime', relative(runtimeDir, path)), env);
   writeFileSync(join(to, FOLDERS), JSON.stringify({ project, home: homeFolder(env) }));
 }
 
 /**
  * Restores the data from `collectState` for the loops of a project at this path. A contract with a valid hash gets the
- * folders of this machine, and the state its new hash; a contract that was tampered with remains so. Throws RalphError
- * `refused` if a link leads to the runtime files, `state-corrupt` for an invalid folder.
+ * folders of this machine, and the state its new hash; a tampered contract remains invalid. Throws RalphError `refused`
+ * if a link leads to the runtime files, `state-corrupt` for an invalid folder.
  */
 export function restoreState(from: string, project: string, env: NodeJS.ProcessEnv): void {
   const files = filesOf(project, env);
@@ -91,7 +91,7 @@ function filesOf(project: string, env: NodeJS.ProcessEnv): LoopFiles {
   return files;
 }
 
-/** Lists the regular files below a folder that do not belong to a process; links are not followed. */
+/** Lists the regular files below a folder, except those of a process; links are not followed. */
 function regularFiles(folder: string): string[] {
   if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -129,7 +129,7 @@ function movedContract(path: string, old: Folders, here: Folders, hashes: Map<st
   return `${JSON.stringify({ hash, contract }, null, 2)}\n`;
 }
 
-/** Removes the process that worked on the loop: on this machine its number means another one. */
+/** Removes the process that worked on the loop: on this machine, its number means another process. */
 function movedState(path: string, hashes: ReadonlyMap<string, string>): string | null {
   const state = readRecord<Record<string, unknown>>(path);
   if (typeof state !== 'object' || state === null || !('contractHash' in state)) return null;
@@ -175,7 +175,7 @@ export function relocateContract(contract: Contract, from: Folders, to: Folders)
 /** Pattern for the manifest of a live or an ended loop, with the loop's name. */
 const MANIFEST = /^evidence(?:\.(.+))?\.json(\.ended)?$/;
 
-/** Entries that a loop needs on another machine. A resume makes new ones about the files of a machine. */
+/** Entries that a loop needs on another machine. A resume creates those about a machine's files anew. */
 const CARRIED: readonly EvidenceName[] = [
   'contract',
   'unchanged',
@@ -189,13 +189,13 @@ const CARRIED: readonly EvidenceName[] = [
 ];
 
 /**
- * Writes the manifest of a loop's copied evidence into `outside`. An entry that is believed here gets the digest of its copy,
- * in which secrets are masked; every other one keeps its digest, so that it is not believed there either.
+ * Writes the manifest of a loop's copied evidence into `outside`. An entry that is trusted here gets the digest of its copy,
+ * in which secrets are masked; every other entry keeps its digest, so that it is not trusted there either.
  */
 function carryManifest(project: string, env: NodeJS.ProcessEnv, name: string, outside: string): void {
   const [, loop = null, ended = ''] = MANIFEST.exec(name) ?? [];
   const files = loopFiles(project, loop, env);
-  // One that is lost is found by the next resume of its loop as well.
+  // A lost manifest is also found by the next resume of its loop.
   const manifest = manifestUnlessLost({ evidence: `${files.evidence}${ended}` });
   if (manifest === null) return;
   const entries = CARRIED.flatMap((entry) => {
@@ -209,7 +209,7 @@ function carryManifest(project: string, env: NodeJS.ProcessEnv, name: string, ou
   write(join(outside, name), { ...manifest, entries: Object.fromEntries(entries) });
 }
 
-/** Puts the digest of a relocated contract into the carried manifest beside it, if that proves the contract as it came. */
+/** Puts the digest of a relocated contract into the carried manifest beside it, if the manifest proves the original. */
 function adoptContract(outside: string, name: string, came: Buffer, moved: string): void {
   const evidence = join(outside, name.replace(/^contract/, 'evidence'));
   const manifest = manifestUnlessLost({ evidence });

@@ -10,14 +10,14 @@ import { askGit, type GitCall, type GitEnd, git } from './git.ts';
 import type { FleetPlace, FleetRepository, Workspace } from './place.ts';
 import { checkRef, environmentOf, mirrorPath, ownCall, plainUrl } from './place.ts';
 
-/** Maximum wait: a first fetch of a large repository takes minutes, and others wait for it. */
+/** Maximum wait: the first fetch of a large repository takes minutes, and others wait for it. */
 const WAIT_MS = 1_800_000;
 const WHAT = 'the mirror was made';
 const BRANCHES_AND_TAGS = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'];
 
 /**
  * Fetches the repository and `refs` into the machine's bare mirror of it; returns the mirror's path. Runs are serialised; the
- * remains of a killed one are removed. Objects are never removed, because workspaces borrow them. Throws RalphError
+ * remains of a killed run are removed. Objects are never removed, because workspaces borrow them. Throws RalphError
  * `state-io` if the repository does not answer.
  */
 export async function fetchMirror(
@@ -53,7 +53,7 @@ export async function fetchMirror(
   }
 }
 
-/** Makes the empty mirror under another name, so that a mirror is never incomplete; its names have the remote's length. */
+/** Creates the empty mirror under another name of the same length, so that a mirror is never incomplete. */
 async function makeMirror(mirror: string, url: string, env: NodeJS.ProcessEnv): Promise<void> {
   const draft = `${mirror}.${uniqueToken()}.new`;
   mkdirSync(draft, { mode: 0o700 });
@@ -80,10 +80,10 @@ function dropDrafts(mirror: string): void {
 
 /** Maximum number of attempts; each removes one lock file of a killed process. */
 const MOST_LOCKS = 50;
-/** Wait that exceeds git's hold of a reference's lock, because git may outlive a killed worker for a moment. */
+/** Wait that exceeds the time for which git locks a reference: git may outlive a killed worker for a moment. */
 const ORPHAN_MS = 2_000;
 
-/** Runs git again without the lock file that it found, while killed processes have left any. */
+/** Runs git again without the lock file that it found, as long as killed processes have left any. */
 async function unlocking(mirror: string, run: () => Promise<GitEnd>): Promise<GitEnd> {
   for (let left = MOST_LOCKS; ; left -= 1) {
     const end = await run();
@@ -133,7 +133,7 @@ export async function pushRef(
   return outcome;
 }
 
-/** Queries the repository for the result of a push that failed here, because its answer may have been lost. */
+/** Asks the repository for the result of a push that failed here, because its answer may have been lost. */
 async function outcomeOf(ws: Workspace, ref: string, sha: string, expected: string | null): Promise<PushOutcome> {
   let found: string | null;
   try {

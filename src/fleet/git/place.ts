@@ -13,11 +13,11 @@ import type { GitCall } from './git.ts';
 export interface FleetPlace {
   /** Absolute path. */
   readonly dir: string;
-  /** Environment that locates git and the folder of loop state outside projects; default: that of the process. */
+  /** Environment in which git and the outside folder of loop state are found; default: that of the process. */
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** Its id names the mirror. */
+/** Its id is the name of the mirror. */
 export type FleetRepository = Submission['repository'];
 
 export function environmentOf({ env = process.env }: FleetPlace): NodeJS.ProcessEnv {
@@ -26,7 +26,7 @@ export function environmentOf({ env = process.env }: FleetPlace): NodeJS.Process
 
 /**
  * Returns the place at an absolute path; null is `ralph-loop/fleet` in the user's data folder. Throws RalphError `usage` for
- * one in the folder of loop state, where guardrails deny every write and which the sandbox hides.
+ * a path in the folder of loop state, where guardrails deny every write and which the sandbox hides.
  */
 export function placeAt(given: string | null, env: NodeJS.ProcessEnv): FleetPlace {
   const { XDG_DATA_HOME: data } = env;
@@ -37,7 +37,7 @@ export function placeAt(given: string | null, env: NodeJS.ProcessEnv): FleetPlac
   return { dir };
 }
 
-/** Returns the real path; for a path that does not exist, based on its nearest existing folder. */
+/** Returns the real path; if it does not exist, based on its nearest existing folder. */
 function realOf(path: string): string {
   if (existsSync(path) || path === dirname(path)) return realpathSync(path);
   return join(realOf(dirname(path)), basename(path));
@@ -53,7 +53,7 @@ export const loopsDir = ({ dir }: FleetPlace): string => join(dir, 'loops');
 
 const LOOP_ID = /^[a-zA-Z0-9](?:[a-zA-Z0-9_-]|\.(?!\.)){0,127}$/;
 
-/** Throws RalphError `usage` for an id that cannot be part of a path and of a reference. */
+/** Returns the id. Throws RalphError `usage` if it cannot be part of a path and of a reference. */
 export function checkLoopId(loopId: string): string {
   if (!LOOP_ID.test(loopId) || /\.(?:lock)?$/.test(loopId)) throw new RalphError('usage', GIT_TEXTS.badLoopId(loopId));
   return loopId;
@@ -78,7 +78,7 @@ export function checkRef(ref: string): string {
 const SCHEME = /^([a-z][a-z0-9+.-]*):\/\//i;
 const SCHEMES = ['file', 'git', 'http', 'https', 'ssh'];
 
-/** Returns the address without secrets. Throws RalphError `usage` for one that makes git run a program. */
+/** Returns the address without secrets. Throws RalphError `usage` for an address that makes git run a program. */
 export function plainUrl(url: string): string {
   const scheme = SCHEME.exec(url)?.[1]?.toLowerCase();
   const isSound = url !== '' && !url.startsWith('-') && !/^[a-z0-9+.-]+::/i.test(url);
@@ -117,7 +117,7 @@ export const agentGit = ({ dir }: Pick<Workspace, 'dir'>): string => join(dir, '
 export const ownGit = ({ home }: Pick<Workspace, 'home'>): string => join(home, 'git');
 /** Returns the folder for temporary files of one call. */
 export const scratch = ({ home }: Pick<Workspace, 'home'>): string => join(home, 'tmp');
-/** Returns the file that names the last checkpoint that this workspace was opened from or pushed. */
+/** Returns the file that names the last checkpoint from which this workspace was opened or which it pushed. */
 export const lastPath = ({ home }: Pick<Workspace, 'home'>): string => join(home, 'last');
 
 /** Returns the call of git on the work tree with the worker's own git folder: contents byte for byte, and no program runs. */
@@ -132,7 +132,7 @@ export function agentCall(ws: Workspace): GitCall {
 
 export const agentIndex = (ws: Workspace): string => join(agentGit(ws), 'index');
 
-/** Throws RalphError `refused` if the agent replaced its git folder or borrows objects of another repository. */
+/** Throws RalphError `refused` if the agent replaced its git folder or borrows another repository's objects. */
 export function assertOwnRepository(ws: Workspace): void {
   const git = agentGit(ws);
   for (const path of [ws.dir, git, join(git, 'objects'), join(git, 'refs')]) {

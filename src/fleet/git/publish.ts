@@ -23,10 +23,10 @@ interface Publication {
 export interface PublishOutcome {
   /** `same`: there are no commits to publish. */
   readonly kind: PushOutcome | 'none' | 'same';
-  /** Current or intended commit of the branch; null if nothing was requested. */
+  /** Actual or intended commit of the branch; null if nothing was requested. */
   readonly sha: string | null;
   readonly pullRequest: string | null;
-  /** Empty if nothing was requested, or a branch was pushed as requested. */
+  /** Empty if nothing was requested, or if a branch was pushed as requested. */
   readonly message: string;
 }
 
@@ -34,8 +34,8 @@ const WHAT = 'the work was published';
 
 /**
  * Pushes the commits of a workspace as a branch, including a last one with uncommitted changes, and opens a pull request if
- * requested and gh is installed. Does not publish files of the loop and of the client. Leaves alone a branch that was moved
- * meanwhile (`fenced`). Runs no hooks of the repository. Throws RalphError `state-io`.
+ * requested and gh is installed. Does not publish files of the loop and of the client. Leaves a branch that was moved
+ * meanwhile unchanged (`fenced`). Runs no hooks of the repository. Throws RalphError `state-io`.
  */
 export async function publish(ws: Workspace, request: Publication): Promise<PublishOutcome> {
   const { branch, how, base, expected } = request;
@@ -62,8 +62,8 @@ export async function publish(ws: Workspace, request: Publication): Promise<Publ
 }
 
 /**
- * Lists the files of which a published commit does not hold what the loop ended with: those that no commit of ours contains,
- * and those that a process changed after the checks. null if that is unknown, as where another worker ended the loop.
+ * Lists the files whose published version differs from that at the end of the loop: those that no commit of ours contains,
+ * and those that a process changed after the checks. Null if unknown, as when another worker ended the loop.
  */
 export async function unlikeAtEnd(ws: Workspace, loopId: string, sha: string): Promise<string[] | null> {
   const end = await git(['rev-parse', '--verify', '--quiet', `${refOf(loopId, 'end')}^{commit}`], agentCall(ws));
@@ -76,7 +76,7 @@ export async function unlikeAtEnd(ws: Workspace, loopId: string, sha: string): P
 
 const nameOf = (ref: string): string => ref.replace(/^refs\/heads\//, '');
 
-/** Returns the call of git with the attributes of the repository and without the agent's settings. */
+/** Returns the call of git with the repository's attributes and without the agent's settings. */
 function normalCall(ws: Workspace, index?: string): GitCall {
   const objects = join(ownGit(ws), 'objects');
   return { env: ws.env, gitDir: ws.mirror, workTree: ws.dir, objects, ...(index !== undefined && { index }) };
@@ -132,7 +132,7 @@ async function openPullRequest(
   const where = ['--repo', url, '--head', nameOf(branch), '--base', nameOf(base)];
   const words = ['pr', 'create', ...where, '--title', PUBLISH_TEXTS.title(branch), '--body-file', '-'];
   const own = Object.entries(ws.env).filter(([key]) => !key.startsWith('RALPH_'));
-  // gh starts git itself, so it works in the worker's own git folder and not in the agent's.
+  // gh itself starts git, so it works in the worker's own git folder, not in the agent's.
   const place = { GH_PROMPT_DISABLED: '1', GIT_DIR: ownGit(ws), GIT_TERMINAL_PROMPT: '0' };
   const env = { ...Object.fromEntries(own), ...place };
   const limits = { timeMs: GH_MS, mostOutput: GH_BYTES };

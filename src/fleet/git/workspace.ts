@@ -30,7 +30,7 @@ import {
 export type { Workspace };
 
 export interface WorkspaceRequest extends Readonly<Pick<Submission, 'repository' | 'loopId' | 'branch'>> {
-  /** Commit of a loop without a checkpoint. */
+  /** Commit from which a loop without a checkpoint begins. */
   readonly base: { readonly sha: string };
   readonly checkpoint: string | null;
   /** Called with the submitted work tree, before the checkpoint's files are restored in it. */
@@ -44,9 +44,9 @@ const holds = new Map<string, Hold>();
 const NAMES = 'workspace.json';
 
 /**
- * Makes a work tree with a branch's commits and, if there is a checkpoint, its files and loop state; the loop's project is
- * the root of the repository. Leaves alone a folder whose holder is alive, because a frozen worker may still write there.
- * Removes the remains of a dead worker. Throws RalphError, with nothing left behind: `refused` for a missing commit,
+ * Creates a work tree with a branch's commits and, if there is a checkpoint, its files and loop state; the loop's project
+ * is the root of the repository. Leaves a folder whose holder is alive unchanged, because a frozen worker may still write
+ * there. Removes the remains of a dead worker. Throws RalphError, leaving nothing behind: `refused` for a missing commit,
  * `state-corrupt` for an invalid checkpoint, `state-io` if git fails.
  */
 export async function openWorkspace(place: FleetPlace, request: WorkspaceRequest): Promise<Workspace> {
@@ -88,7 +88,7 @@ async function fetchStart(place: FleetPlace, { repository, loopId, checkpoint }:
   throw new RalphError('refused', checkpoint === null ? GIT_TEXTS.noCommit(start) : GIT_TEXTS.noCheckpoint(start));
 }
 
-/** Takes the first free folder of the loop and removes a dead worker's, whose path a git of it may still write to. */
+/** Takes the first free folder of the loop. Removes a dead worker's, whose git may still write to its path. */
 function freeFolder(place: FleetPlace, loopId: string): { readonly home: string; readonly hold: Hold } {
   mkdirSync(loopsDir(place), { recursive: true, mode: 0o700 });
   for (let copy = 1; ; copy += 1) {
@@ -107,14 +107,14 @@ function freeFolder(place: FleetPlace, loopId: string): { readonly home: string;
 /** Removes a work tree and its loop's state outside. */
 function clearFolder(home: string, env: NodeJS.ProcessEnv): void {
   const work = join(home, 'work');
-  // The folder outside is derived from the real path of the work tree, which must exist for that.
+  // The folder outside is derived from the real path of the work tree, which therefore must exist.
   mkdirSync(work, { recursive: true, mode: 0o700 });
   const gone = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 } as const;
   rmSync(loopFiles(work, null, env).outsideDir, gone);
   rmSync(home, gone);
 }
 
-/** Makes the agent's repository, on the mirror's objects, and the worker's own, on both, with every file as bytes. */
+/** Creates the agent's repository on the mirror's objects, and the worker's own on both, with every file as bytes. */
 async function makeRepositories(ws: Workspace): Promise<void> {
   const { env, dir, mirror } = ws;
   const what = 'the work tree was made';
@@ -178,7 +178,7 @@ export function staleWorkspaces(place: FleetPlace): Pick<Workspace, 'home' | 'en
   const env = environmentOf(place);
   if (!existsSync(loopsDir(place))) return [];
   const folders = readdirSync(loopsDir(place), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  // Leases, and locks on a file system without hard links, are folders too.
+  // Leases are folders too, and so are locks on a file system without hard links.
   const homes = folders.flatMap(({ name }) => (name.includes('.holder.') ? [] : [join(loopsDir(place), name)]));
   return homes.filter((home) => !isHeld(`${home}.holder`)).map((home) => ({ home, env }));
 }
@@ -235,7 +235,7 @@ async function restoreIndex(ws: Workspace, checkpoint: string): Promise<void> {
   await askGit(['read-tree', '-i', '-m', `${checkpoint}:index`], call, WHAT);
   const conflict = await git(['cat-file', 'blob', `${checkpoint}:conflict/${ENTRIES}`], ownCall(ws));
   if (conflict.ok) await askGit(['update-index', '-z', '--index-info'], { ...call, input: conflict.output }, WHAT);
-  // Fails for files that differ, which is allowed.
+  // Fails if files differ, which is allowed.
   await git(['update-index', '-q', '--refresh'], call);
 }
 

@@ -15,8 +15,8 @@ interface Amount {
 const MICRO = 1_000_000;
 
 /**
- * Counts reservations that were not settled in time as spent, then reserves if the limits allow. A single script, so that two
- * workers never reserve the same dollar. Uses the server's clock.
+ * Counts reservations that were not settled in time as spent, then reserves if the limits allow it. A single script, so that
+ * two workers never reserve the same dollar. Uses the server's clock.
  */
 const RESERVE = `
 local t = redis.call('TIME')
@@ -65,7 +65,7 @@ export async function reserve(
   return granted === 1 ? null : { costUsd: (cost ?? 0) / MICRO, tokens: tokens ?? 0 };
 }
 
-/** Replaces a reservation by the actual usage; no effect if it was never made or already settled. */
+/** Replaces a reservation by the actual usage; no effect if it was never made or is already settled. */
 export async function settle({ redis }: FleetServer, id: string, used: Amount): Promise<void> {
   await redis.eval(SETTLE, 2, KEYS.spent, KEYS.reserved, id, micro(used.costUsd), Math.ceil(used.tokens));
 }
@@ -85,7 +85,7 @@ function micro(dollars: number): number {
 /** Maximum random delay after the reset, so that not all workers start at once. */
 const SPREAD_MS = 60_000;
 
-/** Holds every worker of the account until then (epoch milliseconds) and up to a minute longer. A later hold remains. */
+/** Holds every worker of the account until then (epoch milliseconds) and up to a minute longer. A later hold stays. */
 export async function holdAccount({ redis }: FleetServer, account: string, until: number): Promise<number> {
   const at = Math.round(until + Math.random() * Math.min(SPREAD_MS, Math.max(0, until - Date.now())));
   const name = KEYS.account(account);
@@ -99,7 +99,7 @@ export async function holdAccount({ redis }: FleetServer, account: string, until
   return at;
 }
 
-/** Returns the end of the account's rate limit (epoch milliseconds); 0 without one. */
+/** Returns the end of the account's rate limit (epoch milliseconds); 0 if there is none. */
 export async function heldUntil(server: FleetServer, account: string): Promise<number> {
   const until = Number((await server.redis.hget(KEYS.account(account), 'heldUntil')) ?? 0);
   return until > (await server.now()) ? until : 0;
@@ -152,7 +152,7 @@ export class Reservations {
     return refused;
   }
 
-  /** Settles the last reservation. An unknown cost counts as the reserved one, if the fleet has a limit that it could exceed. */
+  /** Settles the last reservation. An unknown cost counts as the reserved one if the fleet has a limit on cost. */
   async settle(): Promise<void> {
     if (this.#open === null) return;
     const { id, amount } = this.#open;

@@ -7,9 +7,9 @@ import { RalphError } from '../../text/message.ts';
 import { jobIdOf } from '../job.ts';
 import { FLEET_TEXTS } from '../messages.ts';
 
-/** Packages that the fleet needs and that its user installs in addition to ours. */
+/** Packages that the fleet needs and that its user installs separately. */
 interface Packages {
-  /** Loaded at first use: most commands only read from the server. */
+  /** Loaded on first use: most commands only read from the server. */
   readonly bullmq: typeof BullMQ;
   readonly newRedis: (url: string, options: RedisOptions) => Redis;
 }
@@ -21,7 +21,7 @@ export function loadPackages(bundleDir: string, projectDir: string): Packages {
   for (const place of [bundleDir, projectDir]) {
     const require = createRequire(join(place, 'any.cjs'));
     try {
-      // Both or none: bullmq without ioredis repeats one error endlessly.
+      // Both or neither: bullmq without ioredis repeats one error endlessly.
       const { Redis: Client } = require(require.resolve('ioredis')) as typeof import('ioredis');
       const path = require.resolve('bullmq');
       return {
@@ -61,7 +61,7 @@ export const KEYS = {
   commands: (loop: string): string => `ralph:commands:${loop}`,
 } as const;
 
-/** Time after which the server forgets a loop that has ended, with its events and commands. */
+/** Time after which the server forgets an ended loop with its events and commands. */
 export const KEPT_SECONDS = 30 * 24 * 3600;
 /** Time limit for the server to accept a command's connection. */
 const CONNECT_MS = 5_000;
@@ -95,7 +95,7 @@ export class FleetServer {
     });
     try {
       await redis.connect();
-      // ioredis uses another database if the server does not have this one.
+      // ioredis silently uses another database if the server does not have this one.
       await redis.select(redis.options.db ?? 0);
     } catch (error) {
       redis.disconnect();
@@ -129,7 +129,7 @@ export class FleetServer {
     this.redis.disconnect();
   }
 
-  /** Returns the server's clock, in epoch milliseconds; only this clock orders and delays. */
+  /** Returns the server's clock, in epoch milliseconds. No other clock orders or delays. */
   async now(): Promise<number> {
     const [seconds = 0, micros = 0] = await this.redis.time();
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);

@@ -10,7 +10,7 @@ import { type FleetServer, KEPT_SECONDS, KEYS } from './connect.ts';
 
 const TEXTS = ['account', 'name', 'task', 'repository', 'by', 'at'] as const;
 
-/** Data of a loop for `status`, without that of its job. */
+/** Data of a loop for `status`, without those of its job. */
 interface LoopEntry extends Readonly<Record<'loopId' | (typeof TEXTS)[number], string>> {
   readonly generation: number;
   /** Progress of the loop when it was queued again; null for a new one. */
@@ -23,7 +23,7 @@ export async function checkKey({ redis }: FleetServer, key: FleetKey): Promise<v
   if ((await redis.get(KEYS.keyCheck)) !== key.fingerprint) throw new RalphError('refused', FLEET_TEXTS.otherKey);
 }
 
-/** Adds a loop to its queue in place of its former generation. Returns its id, or that of an equal one that has not ended. */
+/** Adds a loop to its queue, replacing its former generation. Returns its id, or that of an equal loop that has not ended. */
 export async function addLoop(
   server: FleetServer,
   key: FleetKey,
@@ -61,7 +61,7 @@ export async function addLoop(
   return queued;
 }
 
-/** Returns the same text for submissions of the same work, of which the queue keeps the first until it has ended. */
+/** Returns the same text for submissions of the same work; the queue keeps the first of these until it has ended. */
 function sameWork({ loopId, generation, repository, base, contract, task }: Submission): string {
   const own = generation > 1 ? `#${loopId}.${generation}` : '';
   return `${repository.id}#${base.sha}#${task.digest}#${contract.digest}${own}`;
@@ -86,7 +86,7 @@ export async function loopsNamed({ redis }: FleetServer, ids: readonly string[])
   return found.flatMap((text, index) => entryFrom(ids[index] ?? '', text ?? ''));
 }
 
-/** Returns the accounts that loops were added for. */
+/** Returns the accounts for which loops were added. */
 async function accountsOf({ redis }: FleetServer): Promise<string[]> {
   return (await redis.smembers(KEYS.accounts)).filter((name) => WORD.test(name));
 }
@@ -138,7 +138,7 @@ export const loopResult = z.object({
 
 export type LoopResult = z.infer<typeof loopResult>;
 
-/** Returns whether a loop goes on when it is resumed: a pause is not an end. */
+/** Returns whether a loop continues when it is resumed: a pause is not an end. */
 export function isPaused(result: LoopResult | null): boolean {
   return result?.outcome === 'paused' || result?.outcome === 'fleet-budget';
 }
@@ -152,7 +152,7 @@ export const loopProgress = z.object({
   costUsd: z.number().nullable(),
   tokens: z.number(),
   takeOvers: z.int().min(0),
-  /** Empty in the progress from before a loop was queued again. */
+  /** Empty in the progress from before the loop was queued again. */
   worker: z.string(),
   /** Reason why the loop waits; null while it works. */
   waits: z.string().nullable(),
@@ -167,13 +167,13 @@ type QueueState = 'queued' | 'waiting' | 'working' | 'ended' | 'failed' | 'forgo
 export interface FleetLoop extends LoopEntry {
   readonly state: QueueState;
   readonly result: LoopResult | null;
-  /** Error by which the queue gave up the loop; null if there is none. */
+  /** Error because of which the queue gave up the loop; null if there is none. */
   readonly failure: string | null;
   /** Epoch milliseconds at which a waiting loop is checked again; null for any other. */
   readonly until: number | null;
 }
 
-/** Lists of a queue by state, with our name of the state, in the order of display. */
+/** Lists of a queue by state, with our name for the state, in the order of display. */
 const KEPT = [
   ['active', 'working'],
   ['delayed', 'waiting'],
@@ -235,7 +235,7 @@ interface Place {
 
 const GONE: Place = { state: 'forgotten', until: null };
 
-/** Reads the places of jobs, of each kind up to position `last` (-1 for all), and their numbers, in one exchange. */
+/** Reads the places of jobs, of each kind up to position `last` (-1 for all), and their numbers, in one round trip. */
 async function placesOf(server: FleetServer, accounts: readonly string[], last: number) {
   const commands = server.redis.pipeline();
   const asked = KEPT.flatMap(([kept, state]) => accounts.map((account) => ({ kept, state, account })));
@@ -286,7 +286,7 @@ async function detailsOf(server: FleetServer, loops: readonly LoopEntry[]): Prom
   }));
 }
 
-/** Returns the progress: if no worker has held the loop in this generation, that of the last one. */
+/** Returns the progress; if no worker has held the loop in this generation, that of the previous one. */
 function latest(told: LoopProgress | null, before: LoopProgress | null): LoopProgress | null {
   return before === null || (told?.attempt ?? 0) > 0 ? told : { ...before, waits: told?.waits ?? null };
 }

@@ -19,7 +19,7 @@ export function ulid(at: number): string {
   return time + random;
 }
 
-/** Returns an id for this time, or for the time after that of `last` if it would not sort after it. */
+/** Returns an id for this time or, if it would not sort after `last`, for the time after that of `last`. */
 export function ulidAfter(last: string | null, at: number): string {
   const id = ulid(at);
   if (last === null || id > last) return id;
@@ -50,7 +50,7 @@ export type FleetCommand = z.infer<typeof command>;
 
 type Asked = Pick<FleetCommand, 'kind' | 'text' | 'loop' | 'generation' | 'by'>;
 
-/** Appends to a stream whose last entry is still the one that was read. */
+/** Appends to a stream if its last entry is still the one that was read. */
 const APPEND = `
 local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
 if (last[1] and last[1][1] or '') ~= ARGV[1] then return 0 end
@@ -73,14 +73,14 @@ export async function sendCommand(server: FleetServer, key: FleetKey, asked: Ask
     const unsigned = { ...asked, id: ulidAfter(last, now), at: new Date(now).toISOString() };
     const signed: FleetCommand = { ...unsigned, signature: key.signCommand(unsigned) };
     const fields = Object.entries(signed).flatMap(([field, value]) => [field, String(value)]);
-    // An id below an applied one would never be read; this holds across senders and connections.
+    // An id below an applied one would never be read. The script ensures the order across senders and connections.
     if ((await server.redis.eval(APPEND, 1, name, end, MOST_COMMANDS, KEPT_SECONDS, ...fields)) === 1) return signed;
   }
 }
 
 /**
- * Reads the signed commands of a loop's generation, in the order of their ids, each after `last`. Entries that no member of
- * the fleet has signed are counted and otherwise ignored.
+ * Reads the signed commands of a loop's generation, in the order of their ids, each after `last`. Entries not signed by a
+ * member of the fleet are counted and otherwise ignored.
  */
 export async function readCommands(
   server: FleetServer,
@@ -112,7 +112,7 @@ function recordOf(fields: readonly string[]): Record<string, string> {
 /** Maximum number of a loop's events on the server. */
 const MOST_EVENTS = 10_000;
 const FLUSH_MS = 200;
-/** Records that mean nothing once they are over. */
+/** Records that no longer matter once they are over. */
 const UNSENT: ReadonlySet<unknown> = new Set(['command.started', 'tool.started', 'agent.usage', 'steering.pending']);
 /** Maximum number of events that wait for the server; older ones are dropped first. */
 const MOST_WAITING = 2_000;
@@ -122,7 +122,7 @@ interface FleetEvent {
   readonly event: Readonly<Record<string, unknown>>;
 }
 
-/** Sends a loop's events to the server: in order, secrets masked, each with its attempt. */
+/** Sends a loop's events to the server: in order, with secrets masked, each with its attempt. */
 export class EventSink {
   readonly #redis: Redis;
   readonly #name: string;
@@ -193,7 +193,7 @@ export class EventReader {
 
   /** Returns the events since the last call. */
   async read(): Promise<FleetEvent[]> {
-    // What a read that fails has found so far is read again.
+    // If a read fails, everything that it has found so far is read again.
     let [next, newest] = [this.#next, this.#newest];
     for (const found: FleetEvent[] = []; ; ) {
       const entries = await this.#redis.xrange(this.#name, next, '+', 'COUNT', MOST_AT_ONCE);

@@ -64,7 +64,7 @@ async function inWorkspace(
     await line.push({ signedOff: true, outcome: 'take-overs', reason: WORKER_TEXTS.takeOvers(takeOvers) });
     return finish(claim, ws, line, null);
   }
-  // From here on no former holder can publish anything.
+  // From here on, no former holder can publish anything.
   await line.push({});
   if (typeof terms === 'string') {
     await line.push({ signedOff: true, outcome: 'contract-changed', reason: terms }, () => undefined);
@@ -119,7 +119,7 @@ async function finish(
   const how = !isWanted ? 'none' : outcome === 'complete' ? submission.publish : 'branch';
   const report = `${meta.reason}\n\n${end?.report ?? ''}`.trim();
   const expected = await readRef(ws.mirror, `refs/heads/${branch}`, env);
-  // After reading the branch: another worker that continues the loop replaces what was read, or is the newer one.
+  // Checked after reading the branch: if another worker continues the loop, this one must not publish.
   if ((await readRef(ws.mirror, submission.checkpointRef, env)) !== sha) throw new LostLoop(WORKER_TEXTS.fenced);
   const { kind, message, sha: published } = await publish(ws, { branch, how, base: base.ref, report, expected });
   if (kind === 'unreachable') throw new RalphError('state-io', GIT_TEXTS.refused(message));
@@ -131,7 +131,7 @@ async function finish(
   const notes = [message, unlike?.length === 0 ? '' : differs];
   return {
     outcome,
-    // What was verified is what is delivered.
+    // Only what was verified is delivered.
     verified: outcome === 'complete' && isDelivered && isVerified(lastState),
     ...(lastState?.status === 'ended' && lastState.ended.proof && { proof: lastState.ended.proof }),
     iterations: meta.iteration,

@@ -35,7 +35,7 @@ export class LoopHolder {
   #ended: Ended | null = null;
   #isLive = false;
   #maxIterations: number;
-  /** How this claim ends, once that is decided; null while the runner may continue. */
+  /** How this claim ends, once decided; null while the runner may continue. */
   #end: HeldEnd | null = null;
   #isSentAway = false;
   /** First error of the server or the repository, which ends the claim. */
@@ -48,7 +48,7 @@ export class LoopHolder {
 
   /**
    * Runs the loop and returns how this claim ends. Throws `LostLoop` if the lock is lost, `PutBack` if the runner died or another
-   * process ended it, and the first error of the server.
+   * process ended it, and otherwise the server's first error.
    */
   async run(): Promise<HeldEnd> {
     const { commands, lost, leaving, hurry, files } = this.#holding;
@@ -191,11 +191,11 @@ export class LoopHolder {
     try {
       await commands.apply(true);
     } catch {
-      // The server is unreachable: read again in a second.
+      // The server is unreachable; the commands are read again in a second.
     }
   }
 
-  /** Stops the runner, also one that may only leave but hangs, and kills it after LEAVE_MS. */
+  /** Stops the runner, even if it was only asked to leave and hangs, and kills it after LEAVE_MS. */
   #sendAway(end: HeldEnd): void {
     this.#end ??= end;
     const run = this.#run;
@@ -220,9 +220,9 @@ export class LoopHolder {
     // A loop that ended by itself while its runner was being stopped counts as ended.
     const isOver = ended.status !== 'interrupted' && ended.status !== 'paused';
     if (this.#end !== null && !isOver) return this.#end;
-    // A signal of another process ended the runner.
+    // A signal from another process ended the runner.
     if (ended.status === 'interrupted') throw new PutBack(Date.now() + AGAIN_MS, ended.message);
-    // The message also advises commands for a loop on this machine, so its plain text is taken.
+    // The message also advises commands for a loop on this machine, so its plain text is used.
     const { status: outcome, message, text: reason = message, report } = ended;
     const lines = report === undefined ? [reason] : reportLines({ ...report, next: null, restore: null });
     return { kind: 'ended', outcome, reason, report: lines.join('\n') };
@@ -258,7 +258,7 @@ export class LoopHolder {
 /** Kills a runner and its agent at once. Resolves when both process groups have ended. */
 async function endAtOnce(files: LoopFiles, runner: number | undefined): Promise<void> {
   const agent = agentOf(files);
-  // The runner first, because it would start another agent.
+  // The runner first: it would start another agent.
   if (runner !== undefined) signalGroup(runner, 'SIGKILL');
   if (agent !== null) {
     signalGroup(agent.pid, 'SIGKILL');
@@ -269,7 +269,7 @@ async function endAtOnce(files: LoopFiles, runner: number | undefined): Promise<
 
 /** Returns the agent recorded by the runner of this loop; null if none is alive. */
 function agentOf(files: LoopFiles): ProcessIdentity | null {
-  // A torn file names no agent; the watch that the runner started then ends it.
+  // A torn file names no agent; the watch started by the runner then ends it.
   const { agent } = readRecord<{ readonly agent: ProcessIdentity | null }>(runnerHold(files)) ?? {};
   return typeof agent?.pid === 'number' && agent.pid > 1 && isAlive(agent) ? agent : null;
 }

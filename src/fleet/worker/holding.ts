@@ -31,16 +31,16 @@ export class PutBack extends Error {
 const LOOK_MS = 200;
 
 interface LockOptions {
-  /** Extends the lock on the server by its whole duration; false if another worker has it, or it expired. */
+  /** Extends the lock on the server by its whole duration; false if another worker has it, or if it has expired. */
   readonly renew: () => Promise<boolean>;
   /** Lifetime of a lock without renewal on the server, in milliseconds. */
   readonly durationMs: number;
 }
 
 /**
- * Keeps the lock of one job. Aborts `lost` as soon as the server refuses a renewal, and at the latest when two thirds of the
- * lock's time have passed since the request of the last successful renewal: the rest is for ending the agent before another
- * worker can start one. A process that was frozen notices at its first check.
+ * Extends the lock of one job. Aborts `lost` as soon as the server refuses a renewal, and at the latest when two thirds of
+ * the lock's time have passed since the request of the last successful renewal: the rest is for ending the agent before
+ * another worker can start one. A process that was frozen notices it at its first check.
  */
 export class LockKeeper {
   readonly #options: LockOptions;
@@ -84,7 +84,7 @@ export class LockKeeper {
       if (await this.#options.renew()) this.#last = asked;
       else if (!this.#stopped) this.#lost.abort();
     } catch {
-      // The server does not answer: retried until the lock's time has passed.
+      // The server does not answer: the renewal is retried until the lock's time has passed.
     }
     this.#schedule();
   }
@@ -112,7 +112,7 @@ export interface Claim {
   readonly limits: FleetLimits;
   /** Environment of the runner, its agent and its checks. */
   readonly env: NodeJS.ProcessEnv;
-  /** Options of node and the program, to which the words of a command are appended. */
+  /** Node's options and the program, to which the words of a command are appended. */
   readonly program: readonly string[];
   /** Last reported checkpoint; null if there is none. */
   readonly told: string | null;
@@ -137,12 +137,12 @@ export interface Holding extends Claim {
   readonly events: EventSink;
 }
 
-/** End of a claim: with the end of the loop, or with a wait. */
+/** End of a claim: the loop has ended, or it waits. */
 export type HeldEnd =
   | { readonly kind: 'ended'; readonly outcome: string; readonly reason: string; readonly report: string }
   | { readonly kind: 'waits'; readonly until: number; readonly why: string };
 
-/** Returns an end without a report of the loop itself. */
+/** Returns an end without a report by the loop itself. */
 export function endedAs(outcome: string, reason: string): HeldEnd {
   return { kind: 'ended', outcome, reason, report: '' };
 }
@@ -155,10 +155,10 @@ export function thisWorker(): string {
 const FIRST_WAIT_MS = 500;
 const MOST_WAIT_MS = 30_000;
 
-/** What a line belongs to. */
+/** Facts about the claim to which a line belongs. */
 type Owner = Pick<Claim, 'submission' | 'lost' | 'hurry'>;
 
-/** Published history of a loop as its holder knows it: a linear one that only the holder of its end continues. */
+/** Published history of a loop as its holder knows it: linear, and continued only by the holder of its end. */
 export class CheckpointLine {
   /** Its end in the repository; null before the first checkpoint. */
   sha: string | null;
@@ -174,10 +174,10 @@ export class CheckpointLine {
   }
 
   /**
-   * Publishes the current files and state of the workspace. While the repository takes nothing, `unreachable` is called, and the
-   * push is repeated until the lock is lost or the worker has to leave now: nothing runs on top of unpublished work. Without
+   * Publishes the current files and state of the workspace. While the repository accepts nothing, `unreachable` is called and
+   * the push is repeated until the lock is lost or the worker has to leave now: nothing runs on top of unpublished work. Without
    * `unreachable` there is no such work, and the first failure throws RalphError `state-io`. Throws `LostLoop` if another worker
-   * has moved the reference, or the lock is lost.
+   * has moved the reference, or if the lock is lost.
    */
   async push(change: Partial<Meta>, unreachable: ((why: string) => void) | null = null): Promise<void> {
     const { lost, hurry, submission } = this.#claim;

@@ -23,7 +23,7 @@ interface WorkerOptions extends Pick<Claim, 'server' | 'key' | 'place' | 'progra
   readonly notice: (text: string) => void;
 }
 
-/** Delay before the next search for a worker with the required labels. */
+/** Delay before a job is offered again to find a worker with the required labels. */
 const OTHER_WORKER_MS = 5_000;
 const AFTER_ERROR_MS = 15_000;
 /** Effectively no limit: the checkpoint limits take-overs. */
@@ -43,7 +43,7 @@ export class FleetWorker {
     const { bullmq } = server.packages;
     this.#worker = new bullmq.Worker<unknown, LoopResult>(
       queueOf(account),
-      // Without a third parameter: only the lock aborts a job.
+      // Without a third parameter, only the lock aborts a job.
       (job: Job, token?: string) => this.#process(job, token ?? ''),
       {
         connection: server.redis,
@@ -51,7 +51,7 @@ export class FleetWorker {
         lockDuration: lockMs,
         // The last successful renewal must be known, so that an agent ends before its lock does.
         skipLockRenewal: true,
-        stalledInterval: Math.floor(lockMs / 3), // Redis refuses a fraction
+        stalledInterval: Math.floor(lockMs / 3), // Redis rejects fractions
         maxStalledCount: STALLED_COUNT,
         drainDelay: 5,
         autorun: false,
@@ -168,8 +168,8 @@ export class FleetWorker {
 }
 
 /**
- * Returns what an error means for the job: until when it goes back to the queue, what the worker says of it, and why the loop is
- * shown to wait; null for an error of the program, which fails it.
+ * Returns what an error means for the job: until when it returns to the queue, what the worker prints, and why the loop is shown
+ * as waiting; null for an error of the program, which fails the job.
  */
 function setbackOf(error: unknown, isLost: boolean) {
   const now = Date.now();

@@ -28,7 +28,7 @@ const ALLOWLIST = 'shell_policy.allowlist';
 type CommandRules = Pick<Guardrails, 'blockCommands' | 'shellAllow'>;
 
 /**
- * Evaluates a command by the allowlist, then by `block_commands`. All patterns together have 50 ms; when the time runs out,
+ * Evaluates a command by the allowlist, then by `block_commands`. All patterns together have 50 ms; when that is used up,
  * the command is denied by the pattern that was running. Throws for an invalid pattern.
  */
 export function evaluateCommandRules(
@@ -70,7 +70,7 @@ export function openRules(reading: ShellReading, rules: CommandRules, caseInsens
   });
 }
 
-/** Returns the text in which a rule was found; `asCommand` if that is certainly the command itself. */
+/** Returns the text in which a rule was found; `asCommand`: it is certainly the command itself. */
 function hitOf(
   rule: CommandRule,
   source: string,
@@ -90,7 +90,7 @@ function hitOf(
   return command === undefined ? null : { text: plainText(command), asCommand: true };
 }
 
-/** Returns a match of a pattern. One that is not at the beginning may be in a message, and the denial mentions that. */
+/** Returns a match of a pattern. One that is not at the beginning may be in a message, which the denial mentions. */
 function patternHit(rule: string, source: string, texts: readonly string[], behind: readonly ShellCommand[]) {
   const pattern = compiled(rule);
   let further: string | null = null;
@@ -115,8 +115,8 @@ function beginOf(text: string, pattern: RegExp): string {
 const MAX_BEHIND = 50;
 
 /**
- * Returns the commands that an unknown program may run: its words from each of them on, and a text after `-c` or `-e`. The
- * bare name of a program does not count: `brew install docker`.
+ * Returns the commands that an unknown program may run: its words from each of them on, and a text after `-c` or `-e`. A
+ * program's bare name does not count: `brew install docker`.
  */
 function commandsBehind({ command, words }: NamedWords): ShellCommand[] {
   const { argv } = command;
@@ -137,13 +137,13 @@ function commandsOf(reading: ShellReading): ShellCommand[] {
 export function evaluateEvidence(run: string, directory: string, rules: Guardrails): string | null {
   if (rules.blockCommands.length === 0 && rules.shellAllow === null) return null;
   const reading = readShellCommand(run, { cwd: directory, home: homedir() });
-  // An allowlist cannot approve a command that was not read.
+  // An allowlist cannot approve a command that was not read completely.
   const unread = reading.undecidable.some(({ kind }) => /^(parse-error|too-large|too-deep)$/.test(kind));
   if (unread && rules.shellAllow !== null) return ALLOWLIST;
   return evaluateCommandRules(run, reading, rules, FOLDS_CASE)?.rule ?? null;
 }
 
-/** Programs that the allowlist ignores in favour of the command that they start. */
+/** Programs that the allowlist ignores in favour of the command they start. */
 const TRANSPARENT = new Set(['env', 'timeout', 'nice', 'time', 'nohup', 'command']);
 
 /** Compiles a pattern of the contract. Throws a SyntaxError that names it. */
@@ -155,9 +155,9 @@ function compiled(pattern: string, whole = false): RegExp {
   }
 }
 
-/** Pattern for variables that do not redirect a program to another one. */
+/** Pattern for variables that cannot make a command run another program. */
 const HARMLESS = /^(CI|NODE_ENV|NO_COLOR|FORCE_COLOR|LANG|LC_\w+|TZ|TERM)$/;
-/** Pattern for names that no program reads from its environment: variables of this shell only. */
+/** Pattern for names that no program reads from its environment, only this shell. */
 const OWN_VARIABLE = /^(?!npm_|\w*_proxy$)[a-z_]\w*$/;
 
 /** Returns the text of the first command, assignment or redirection that the allowlist does not cover; or null. */
@@ -177,7 +177,7 @@ export function firstNotAllowed(allow: readonly string[], reading: ShellReading,
   for (const command of commands) {
     const set = command.assignments.filter(({ name }) => !HARMLESS.test(name));
     const text = [...set.map(({ name, value }) => `${name}=${value ?? '\0'}`), plainText(command)].join(' ');
-    // A program name with a space would be mistaken for a program with arguments.
+    // A program name with a space would look like a program with arguments.
     if (/\s/.test(command.path) || !matches(text)) return text;
   }
   const elsewhere = [...reading.writes.filter(({ how }) => how === 'redirect'), ...reading.reads].find(
@@ -186,7 +186,7 @@ export function firstNotAllowed(allow: readonly string[], reading: ShellReading,
   return elsewhere === undefined ? null : `a redirection to ${elsewhere.word.source}`;
 }
 
-/** Returns whether a redirection is allowed: below the project, to /dev/null and into the system's temporary folder. */
+/** Returns whether a redirection is allowed: below the project, to /dev/null or into the system's temporary folder. */
 function mayRedirect({ how, word, cwdTemplate }: FileAccess, projectDir: string | undefined): boolean {
   if (/^\/dev\/(tcp|udp)\//.test(word.template)) return false;
   if (how !== 'redirect' || /^\/dev\/(null|stdout|stderr|tty|fd\/\d)$/.test(word.template)) return true;
@@ -249,7 +249,7 @@ function matchesPipelineRule(
   return next === rule.pipeline.length;
 }
 
-/** Returns whether a word matches `git`, `npm*` or `curl|wget`; a backslash before the bar, as in Markdown tables, is ignored. */
+/** Returns whether a word matches `git`, `npm*` or `curl|wget`; ignores a backslash before the bar, as in Markdown tables. */
 function isWanted(wanted: string, word: string, caseInsensitive = false): boolean {
   const names = wanted.split('|');
   return names.some((name, index) => {
@@ -294,7 +294,7 @@ function isOption(text: string): boolean {
 
 const MAX_PAIRS = 400;
 
-/** Returns the words of a simple command without quotes and escapes: the text that an allowlist is matched with. */
+/** Returns the words of a simple command without quotes and escapes: the text that an allowlist has to match. */
 export function plainText(command: ShellCommand): string {
   return joined(command.argv);
 }
@@ -312,7 +312,7 @@ export function commandTexts(command: ShellCommand): string[] {
   return [...new Set(texts)];
 }
 
-/** Returns the texts of pipelines for patterns: each as a whole, and every two of its commands, the earlier one first. */
+/** Returns the texts of pipelines for patterns: each as a whole, and any two of its commands, the earlier one first. */
 function pipelineTexts(pipelines: ShellReading['pipelines']): string[] {
   const texts = new Set<string>();
   for (const elements of pipelines) {
@@ -344,7 +344,7 @@ function named(command: ShellCommand): string {
   return [command.name, joined(command.argv.slice(1))].join(' ').trim();
 }
 
-/** Merges options: `rm -r --force x` becomes `rm -rf x`. rm is the program whose options users block. */
+/** Merges options: `rm -r --force x` becomes `rm -rf x`. Users mostly block options of rm. */
 function withMergedOptions(args: readonly ShellWord[]): string {
   const split = splitOptions(args, '');
   const letters = [

@@ -3,7 +3,7 @@ import { Script } from 'node:vm';
 export const PATTERN_LIMIT_MS = 50;
 /** Minimum share of processor time in a valid attempt; below it, other programs caused the delay, and it does not count. */
 const BUSY = 0.8;
-/** Valid attempts: in the first one V8 may have compiled or collected garbage for much of the time. */
+/** Number of valid attempts: during the first, V8 may have spent much of the time compiling or collecting garbage. */
 const MOST_BUSY = 2;
 /** Maximum number of attempts, and of their total work in multiples of the limit. */
 const MOST_TRIES = 10;
@@ -13,7 +13,7 @@ const WORK = Symbol.for('ralph-loop.guard-work');
 let call: Script | undefined;
 
 /**
- * Runs `work` and ends it after the time limit, even inside a regular expression; returns null if it needs longer twice. `work`
+ * Runs `work` and ends it at the time limit, even inside a regular expression; returns null if it takes longer twice. `work`
  * may run several times, so it must not accumulate state. Rethrows its errors.
  */
 export function withinTime<T>(limitMs: number, work: () => T): { readonly value: T } | null {

@@ -16,7 +16,7 @@ import { type PathPattern, pathForms, pathPattern, SCRATCH } from './path-patter
 import type { Budget, Reached } from './reached-paths.ts';
 import { isSpent, newBudget, reachedByTool, reachedPaths, spendAll } from './reached-paths.ts';
 
-/** Undecidable part of a call: a kind known to `undecidedDenied`, and its text. */
+/** Undecidable part of a call: its text, and a kind known to `undecidedDenied`. */
 export interface Open {
   readonly kind: string;
   readonly text: string;
@@ -26,7 +26,7 @@ export interface Open {
 const UNREAD = new Set(['parse-error', 'too-large', 'too-deep', 'too-many-files']);
 /** Kinds denied if a rule is about commands. */
 const UNKNOWN_COMMAND = new Set(['dynamic-command', 'dynamic-piped-to-shell']);
-/** Kinds about files: irrelevant to a user without rules for files. */
+/** Kinds about files, which do not matter to a user without rules for files. */
 const FILES = new Set(['unknown-files', 'many-files', 'dynamic-read']);
 
 /** Denies undecidable parts of a call if the user's rules require it. */
@@ -57,7 +57,7 @@ type Rule = PathPattern & { readonly rule: string };
 interface Access extends Reached {
   readonly by: string;
   readonly reads: boolean;
-  /** Search that found it, which may exclude it. */
+  /** Search that found it and that may exclude it. */
   readonly under?: SearchedTree | undefined;
 }
 
@@ -90,7 +90,7 @@ const MAX_PIECES = 2000;
 function namedByCode(reading: ShellReading, guard: Guard, budget: Budget, isPrivate: boolean): Access[] {
   const texts = [
     ...reading.undecidable.filter(({ kind }) => kind === 'interpreter-code'),
-    // Code that an unknown program receives through an option, or a path disguised as code.
+    // Code that an unknown program receives through an option, or a path that looks like code.
     ...reading.named.flatMap(({ command, words }) =>
       words
         .filter((word) => isCode(word.template) || isForCodeOption(word, command))
@@ -106,7 +106,7 @@ function namedByCode(reading: ShellReading, guard: Guard, budget: Budget, isPriv
     });
     const paths = isPrivate ? pathsInCode(text, cwd ?? guard.rules.projectDir) : [];
     const named = [...writtenByCode(text).map(access(false)), ...paths.map(access(true))];
-    // The rest was not examined: the call is denied if there is any rule.
+    // The rest was not examined, so the call is denied if there is any rule.
     if (named.length > MAX_PIECES) spendAll(budget);
     return named.slice(0, MAX_PIECES);
   });
@@ -142,7 +142,7 @@ function codePatterns() {
 
 const MAX_NAMES = 50;
 
-/** Returns the files that code obviously writes, moves or removes; a merely named file counts as read. */
+/** Returns the files that code obviously writes, moves or removes; a file that is only named counts as read. */
 function writtenByCode(text: string): string[] {
   const patterns = codePatterns();
   const joined = text.replace(patterns.joined, (_, a, b, c, d) => `'${a ?? c}/${b ?? d}'`);
@@ -175,7 +175,7 @@ export function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budg
       const isText = /\s/.test(word.template);
       if (isText && (isCode(word.template) || !isForCodeOption(word, command))) return [];
       const cwd = command.cwdTemplate;
-      // In `kubectl get secrets`, for example, where a folder has that name. `./...` names packages of Go.
+      // Not in `kubectl get secrets`, for example, even if a folder has that name. `./...` names packages of Go.
       const isPath = (piece: string): boolean =>
         !piece.endsWith('/...') && (/[./]/.test(piece) || !(isText || hasKnownOptions(command)));
       const isThere = (piece: string): boolean =>
@@ -188,8 +188,8 @@ export function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budg
 }
 
 /**
- * Returns the strings in code, whole and in parts, and path-like text outside of strings. `process.env` and `e.key` are not
- * paths, and a plain word (`json["secrets"]`) only is if such a file exists.
+ * Returns the strings in code, whole and in parts, and path-like text outside strings. `process.env` and `e.key` are not
+ * paths, and a plain word (`json["secrets"]`) is one only if such a file exists.
  */
 function pathsInCode(code: string, cwd: string): string[] {
   const text = code.replace(QUERIES, (query) =>
@@ -211,7 +211,7 @@ const QUERIES =
 /** Pattern for functions that may open files: `readfile(`, `pg_read_file(`, `load_extension(`, `getvariable(`. */
 const OPENS =
   /(?:file|read|load|import|export|scan|glob|dir|sniff|parquet|edit|variable|exec|system|shell|url)\w*\s*\(/i;
-/** Pattern for strings, each with what shows that a statement compares or stores it, in contrast to `from 'F'`. */
+/** Pattern for strings, each with the words before it that compare or store it, in contrast to `from 'F'`. */
 const VALUES = /([=<>,]\s*|\b(?:i?like|(?:in|values)\s*\()\s*)?'(?:[^'\n]|'')*'/gi;
 
 export async function evaluateToolFiles(call: ToolCall, guard: Guard, rules: Guardrails): Promise<Verdict> {
@@ -234,13 +234,13 @@ const excludesOf = byProgram<readonly [file: string, folder?: string]>(() => ({
   rg: ["-g '!?'"],
   ag: ["--ignore '?'"],
   'grep egrep fgrep zgrep ggrep': ["--exclude='?'", "--exclude-dir='?'"],
-  // Without a wildcard, git leaves out only what is here.
+  // Without a wildcard, git excludes only what exists here.
   git: ["-- ':!*?'", "-- ':!*?*'"],
   'fd fdfind': ["-E '?'"],
   find: ["-not -name '?'", "-not -path '*/?/*'"],
 }));
 
-/** Returns the option that makes this search exclude the files of a rule; undefined for other programs. */
+/** Returns the option by which this search would exclude the files of a rule; undefined for other programs. */
 function leftOut({ shown, by }: Access, pattern: string): string | undefined {
   const [file, folder] = excludesOf(by) ?? [];
   const name = basename(shown);
@@ -257,7 +257,7 @@ async function firstDenied(accesses: readonly Access[], guard: Guard, rules: Fil
     );
   const hidden = await named('private_files', rules.privateFiles);
   const all = [...(await named('protected_files', rules.protectedFiles)), ...hidden];
-  // A policy is about places: where the project or the home is a temporary folder itself, nothing is a mere copy.
+  // A policy is about places: if the project or the home is itself in a temporary folder, nothing there is a mere copy.
   const isScratchItself = [guard.rules.projectDir, guard.rules.home].some((folder) => SCRATCH.test(`${folder}/`));
   const namesOnly = isScratchItself ? /^[^/:]*\/*$/ : /^(?:policy:)?[^/:]*\/*$/;
   let current = '';

@@ -9,7 +9,7 @@ import { UNKNOWN } from '../shell/shell-reading.ts';
 export interface PathPattern {
   readonly pattern: string;
   readonly covers: (forms: PathForms) => boolean;
-  /** Its time depends only on the length of the path. */
+  /** True if its time depends only on the length of the path. */
   readonly isFast: boolean;
 }
 
@@ -20,7 +20,7 @@ type GlobMatcher = (glob: string, caseInsensitive: boolean) => (path: string) =>
 
 /**
  * Compiles a glob or policy. A glob without a slash matches names; one without wildcards also covers everything below it.
- * Throws for an unknown policy. Loads picomatch only if names and stars are not enough.
+ * Throws for an unknown policy. Loads picomatch only for more than names and stars.
  */
 export async function pathPattern(pattern: string, guard: Guard): Promise<PathPattern> {
   const simple = compilePattern(pattern, guard, null);
@@ -74,9 +74,9 @@ export function isSecretBearing(path: string): boolean {
   return segments.some((segment) => SEGMENTS.has(segment) || segment.startsWith('.env'));
 }
 
-/** Returns whether a file starts programs later: start files, keys, settings of git, timers, tools of the client. */
+/** Returns whether a file can start programs later: start files, keys, git settings, timers, tools of the client. */
 function startsPrograms(path: string): boolean {
-  // V8 reads an expression that ignores case in a fifth of a millisecond, so only where it is used.
+  // V8 takes a fifth of a millisecond to parse an expression that ignores case, so it is created only where it is used.
   return /(^|\/)(\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|inputrc|pam_environment|gitconfig|npmrc|mcp\.json|envrc)|\.ssh(\/.*)?|\.git\/(hooks|config)(\/.*)?|\.config\/(git|fish|systemd|autostart|environment\.d)(\/.*)?|\.claude\/(agents|skills|commands|hooks)(\/.*)?|launchagents(\/.*)?)$|^\/etc\/(cron|profile|systemd|init)|^\/var\/spool\/cron/i.test(
     path,
   );
@@ -111,7 +111,7 @@ export function pathForms(path: string, cwd: string, guard: Guard): PathForms {
   return formsOf(isScratch(absolute, guard) ? absolute : path, [absolute, guard.real(absolute)], guard);
 }
 
-/** Temporary folders: a file there merely shares the name of a file that is protected by name. */
+/** Temporary folders: a file there only shares its name with a file that is protected by name. */
 export const SCRATCH = /^\/(?:private\/)?(?:tmp|var\/(?:tmp|folders))\//;
 
 /** Returns whether a path is surely in a temporary folder outside the project. A path relative to it is none of the project's. */
@@ -161,7 +161,7 @@ export function simpleGlob(glob: string, caseInsensitive: boolean): ((path: stri
   return (path) => matchesTokens(tokens, path.split('/'), isPassable);
 }
 
-/** Accepts nearly every glob that users write. Avoids a regular expression, which is compiled on its second use. */
+/** Accepts nearly every glob that users write, without a regular expression, which is compiled on its second use. */
 function isNamesAndStars(glob: string): boolean {
   for (let at = 0; at < glob.length; at += 1) {
     if (!isLetterOrDigit(glob.charCodeAt(at)) && !SIMPLE.includes(glob.charAt(at))) return false;
@@ -179,7 +179,7 @@ function matchesName(segment: string, name: string, caseInsensitive: boolean): b
   return (isPassable(name) || !segment.includes('*')) && matchesGlob(segment, name, caseInsensitive);
 }
 
-/** Returns whether a wildcard may match this name: not the names of a directory itself or its parent. */
+/** Returns whether a wildcard may match this name: not those of a directory itself and its parent. */
 function isPassable(name: string): boolean {
   return name !== '.' && name !== '..';
 }

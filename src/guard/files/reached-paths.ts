@@ -18,7 +18,7 @@ export interface Reached {
   readonly sought?: true;
 }
 
-/** Returns the paths that a file access of a shell command reaches, as far as they are known without running it. */
+/** Returns the paths that a file access of a shell command reaches, if they are known without running it. */
 export function reachedPaths(use: FileAccess, guard: Guard, budget: Budget): Reached[] {
   const { word, cwdTemplate: cwd } = use;
   // The next use of a path has its own budget.
@@ -30,7 +30,7 @@ export function reachedPaths(use: FileAccess, guard: Guard, budget: Budget): Rea
   if (word.pattern === undefined) return byLiteral(use, word.text, cwd, guard, budget);
   const itself = reached(word.template, cwd, guard);
   if (use.odd === true) {
-    // Read by such settings it may match anything below its plain beginning.
+    // With such settings of the shell, it may match anything below its plain beginning.
     const folder = absolutePath(word.pattern, cwd).replace(/[^/]*[*?[(].*$/s, '');
     const matches = globMatcher(word.pattern, cwd, use.recursive === true || use.how === 'mode', true);
     return [itself, ...reachedBelow(folder, guard, budget, matches)];
@@ -48,7 +48,7 @@ export function reachedPaths(use: FileAccess, guard: Guard, budget: Budget): Rea
   ];
 }
 
-/** Returns files that `rm config/$f` may mean: every match there; none for the project's root and above. */
+/** Returns files that `rm config/$f` may mean: all in that folder; none for the project's root and above. */
 function namedInPart(template: string, cwd: string, guard: Guard, budget: Budget): Reached[] {
   const path = absolutePath(template, cwd);
   const end = path.lastIndexOf('/');
@@ -84,7 +84,7 @@ function byLiteral(use: FileAccess, path: string, cwd: string, guard: Guard, bud
       return copied.map((rest) => reached(`${path}/${rest}`, cwd, guard));
     }
     case 'extract':
-      // The content of an archive is unknown, and it must not be extracted into guarded folders of the project.
+      // The content of an archive is unknown, so it must not be extracted into guarded folders of the project.
       return isBelowProject(path, cwd, guard) ? all() : [itself];
     case 'git-path':
       return [itself, ...reachedBelow(absolute, guard, budget, restored(use, guard))];
@@ -189,7 +189,7 @@ const MAX_IN_ALL = 20_000;
 export interface Budget {
   left: number;
   whole: number;
-  /** True if some use exceeded its share. */
+  /** True if one use exceeded its share. */
   cut: boolean;
 }
 
@@ -217,7 +217,7 @@ export function take(budget: Budget): boolean {
   return false;
 }
 
-/** Folders of tools, with thousands of files that are not the user's, among them test keys. */
+/** Folders of tools, with thousands of files that are not the user's, such as test keys. */
 const PASSED_OVER = new Set(['node_modules', '.git']);
 
 /** Lists the paths below a directory, relative to it; empty if it is not a directory. Symlinks are not followed. */
@@ -242,6 +242,6 @@ export function entriesOf(directory: string, budget: Budget): string[] {
 }
 
 function readDirectory(directory: string): Dirent[] {
-  // If it is not a readable directory, the command cannot read it either.
+  // A directory that is not readable here is not readable for the command either.
   return ifOutOfReach(() => readdirSync(directory, { withFileTypes: true }), []);
 }

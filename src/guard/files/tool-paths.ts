@@ -11,13 +11,13 @@ export const MAX_PATHS = 1000;
 interface ToolPaths {
   readonly paths: readonly string[];
   readonly access: 'changes' | 'reads' | 'none';
-  /** The paths themselves are removed, with everything below them. */
+  /** True if the paths themselves are removed, with everything below them. */
   readonly removes: boolean;
-  /** The tool is unknown: naming a folder counts as naming its content. */
+  /** True if the tool is unknown: naming a folder then counts as naming its content. */
   readonly unknown: boolean;
 }
 
-/** Returns the paths of a call of a file tool or of an unknown tool; texts that are run are evaluated elsewhere. */
+/** Returns the paths in a call of a file tool or an unknown tool; texts that are run are evaluated elsewhere. */
 export function toolPaths(call: ToolCall, guard: Guard, sureOnly = false): ToolPaths {
   const access = accessOf(call.tool);
   const unknown = classOf(call.tool) === 'unknown';
@@ -40,7 +40,7 @@ export function accessOf(tool: string): ToolPaths['access'] {
   return kind === 'unknown' ? 'changes' : 'none';
 }
 
-/** keys: texts under a key for paths. sure: also absolute paths and the like. all: also every single word. */
+/** keys: texts under a key for paths. sure: absolute paths and the like as well. all: every single word as well. */
 type Wanted = 'keys' | 'sure' | 'all';
 
 function collect(key: string, value: unknown, wanted: Wanted, found: string[]): void {
@@ -59,7 +59,7 @@ function collect(key: string, value: unknown, wanted: Wanted, found: string[]): 
   }
 }
 
-/** Returns whether a text is absolute, relative to here or home, or the address of a file. */
+/** Returns whether a text is absolute, relative to here or home, or a file URL. */
 function isPlainPath(text: string): boolean {
   return text.length < MAX_LENGTH && /^(\/|\.{1,2}\/|~\/|[a-zA-Z]:[\\/]|file:)[^\n]*$/.test(text);
 }

@@ -11,7 +11,7 @@ import { isShell, NODE_LIKE, NODE_VALUES, splitOptions, wordOf } from '../shell/
 import { piecesOf, searchFinds } from './file-access-hit.ts';
 import { absolutePath, formsOf, isBelowProject } from './own-files.ts';
 
-/** Options by which the user agrees to something, in commands that agents may otherwise run. */
+/** Options by which the user consents, in commands that agents may otherwise run. */
 const USERS_WORDS = new Set(['--consent', '--accept']);
 /** Matches bun run x, deno run x. */
 const RUN = /^(run|eval|exec)$/;
@@ -73,13 +73,13 @@ function invocationOf({ name, argv, cwdTemplate }: ShellCommand, guard: Guard) {
   return runs(isRun ? splitOptions(operands.slice(1), NODE_VALUES, true).operands : operands);
 }
 
-/** Programs that print what they read. Any other program counts as a copier. */
+/** Programs that only print what they read. Any other program counts as copying it. */
 const PRINTS = new Set(
   '< cat tac head tail less more most bat batcat nl rev pr fold fmt cut paste sort uniq grep egrep fgrep zgrep ggrep rg ag ack sed gsed awk gawk mawk tr strings od xxd hexdump hd base64 jq diff colordiff sdiff cmp comm column expand unexpand git'.split(
     ' ',
   ),
 );
-/** Pattern for programs that report about a file without its text. */
+/** Pattern for programs that report on a file without printing its text. */
 const SUMMARIES = /^(wc|file|cmp|cksum|sum|b2sum|md5sum|shasum|sha\d+sum|xargs)$/;
 const COUNTS = /^(-[a-zA-Z]*[clLq][a-zA-Z]*|--count|--files-with(out)?-match(es)?|--quiet)$/;
 
@@ -117,7 +117,7 @@ export function controlCopyDenial(reading: ShellReading, guard: Guard): string |
   return undefined;
 }
 
-/** Returns whether a program runs code, through which sed and awk can write. */
+/** Returns whether a program runs code, by which sed and awk can write. */
 function runsCode({ argv }: ShellCommand, { undecidable }: ShellReading): boolean {
   return undecidable.some(
     ({ kind, text }) => kind === 'interpreter-code' && argv.some((word) => word.template === text),
@@ -138,10 +138,10 @@ function isPipedAway(command: ShellCommand, reading: ShellReading): boolean {
   });
 }
 
-/** Returns the program itself, or a directory that contains it and is narrower than the whole project. */
+/** Returns the program itself, or a directory that contains it and is smaller than the whole project. */
 function programIn(use: FileAccess, guard: Guard): string | undefined {
   const { word, cwdTemplate } = use;
-  // A search of the whole project reaches it only incidentally.
+  // A search of the whole project only finds it incidentally.
   const roots = word.under?.roots.filter((root) => isBelowProject(root, '/', guard));
   if (roots?.length === 0) return undefined;
   const direct = controlProgramIn(word, cwdTemplate, guard);
@@ -168,12 +168,12 @@ function controlProgramIn(word: ShellWord, cwdTemplate: string, guard: Guard): s
   }
   const path = absolutePath(template, cwdTemplate);
   const forms = formsOf(template, cwdTemplate, guard);
-  // A copy of the whole project elsewhere has the same end of the path.
+  // A copy of the whole project elsewhere has a path with the same end.
   const known = guard.control.find((program) =>
     forms.some((form) => form === program || form.endsWith(`/${distinctiveTail(program)}`)),
   );
   const real = forms.at(-1) ?? path;
-  // The control program of another bundle: one of our hooks is beside its folder.
+  // The control program of another bundle: one of our hooks is next to its folder.
   const isBundled =
     /\/scripts\/(ralph-)?main\.cjs$/.test(real) &&
     existsSync(join(dirname(real), '..', 'hooks', 'ralph-stop-hook.cjs'));
@@ -190,7 +190,7 @@ function copiedProgram(path: string, { control }: Guard): string | undefined {
   });
 }
 
-/** Returns the control program that a text names: code, or a command that does not parse. */
+/** Returns the control program that a text names; the text is code, or a command that does not parse. */
 export function mentionsControl(text: string, cwd: string | null, guard: Guard): string | undefined {
   const folded = text.toLowerCase();
   return guard.control.find((program) => {
@@ -205,7 +205,7 @@ export function mentionsControl(text: string, cwd: string | null, guard: Guard):
 
 function controlProgramLike(glob: string, guard: Guard): string | undefined {
   const last = glob.slice(glob.lastIndexOf('/') + 1);
-  // A completely unknown name could be anything; that is recorded elsewhere.
+  // A completely unknown name could be anything; it is recorded elsewhere.
   if (!/[^\0*?.]/.test(last) && !glob.includes('ralph')) return undefined;
   return guard.control.find((program) => {
     if (!matchesGlob(glob, program, guard.rules.caseInsensitive)) return false;

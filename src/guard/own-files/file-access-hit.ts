@@ -44,7 +44,7 @@ export function hitByName(word: ShellWord, cwd: string, guard: Guard): Protected
   if (word.pattern !== undefined && word.text !== null && !cwd.includes(UNKNOWN))
     return hitByGlob(word.pattern, cwd, true, guard);
   for (const given of piecesOf(word.template, guard)) {
-    // Code expands globs of its own: `glob('.claude/*/*')`; `.*` alone is a regular expression.
+    // Code expands globs itself: `glob('.claude/*/*')`; `.*` alone is a regular expression.
     if (/^\.[*?+]+[^/]*$/.test(given)) continue;
     const piece = given.replace(/[*?]+/g, UNKNOWN);
     const isUnknown = piece.includes(UNKNOWN) || (!piece.startsWith('/') && cwd.includes(UNKNOWN));
@@ -71,7 +71,7 @@ function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard):
   switch (use.how) {
     case 'argument':
     case 'git-path':
-      // A program that is given a folder to write into chooses the names itself.
+      // A program that receives a folder to write to chooses the names itself.
       return hitByWrite(path, cwd, guard) ?? (use.by === 'mkdir' ? undefined : hitByTreeBelow(path, cwd, guard));
     case 'redirect':
     case 'copy':
@@ -102,7 +102,7 @@ function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard):
   }
 }
 
-/** Returns an own file that a search finds, among the files that exist. */
+/** Returns an own file that a search finds, among the existing files. */
 function hitBySearch(under: SearchedTree, guard: Guard): ProtectedPath | undefined {
   const { caseInsensitive, projectDir } = guard.rules;
   const isTracked = under.tracked === undefined ? () => undefined : trackedFiles(projectDir, under.tracked);
@@ -125,7 +125,7 @@ function hitBySearch(under: SearchedTree, guard: Guard): ProtectedPath | undefin
 /** Minimum length of the literal text before the first unknown part to identify a file: `ralph-$x.json`. */
 const MIN_BEGINNING = 4;
 
-/** Returns the protected path that a partly known path names (`$D/ralph-state.json`); removed folders name their content. */
+/** Returns the protected path that a partly known path names (`$D/ralph-state.json`); a removed folder names its content. */
 function hitByTemplate(
   template: string,
   cwdTemplate: string,
@@ -169,7 +169,7 @@ function matchesName(name: string, entry: ProtectedPath): boolean {
   return entry.prefix ? name.startsWith(own) || matchesGlob(name, `${own}.json`) : matchesGlob(name, own);
 }
 
-/** Matches the template, or for a removal a parent of the path, and the template's parents against the path, by telling names. */
+/** Matches the template (or, for a removal, its parents) against the path, and a parent of the path, if their names suffice. */
 function names(template: string, entry: ProtectedPath, removes: boolean | 'below', guard: Guard): boolean {
   const isRemoved = (path: string): boolean =>
     removes === 'below' ? guard.project.some((project) => path.startsWith(`${project}/`)) : removes;
@@ -178,7 +178,7 @@ function names(template: string, entry: ProtectedPath, removes: boolean | 'below
   // The parts of a glob are as unknown: `.claude/$x/*.json`.
   const whole = collapse(template).replace(/[*?]|\[[^\]]*\]/g, UNKNOWN);
   const known = whole.indexOf(UNKNOWN);
-  // `rm -r .claude/$f` tells where it is; `./$f` in the project no more than a bare `$f`.
+  // `rm -r .claude/$f` shows where it is; `./$f` in the project shows no more than a bare `$f`.
   const isPlaced = known > 0 && !guard.project.some((project) => whole.slice(0, known) === `${project}/`);
   for (let part = whole; part.includes('/'); part = part.slice(0, part.lastIndexOf('/'))) {
     const segments = part.split('/');
@@ -192,19 +192,19 @@ function names(template: string, entry: ProtectedPath, removes: boolean | 'below
     // `.claude/skills/$x/scripts` may be in a folder of the loop.
     const isAbove = isOpen && part !== whole;
     if (matchesPath(part, entry.path, entry.prefix) && (!isAbove || mayBe(part, entry.path, guard))) return true;
-    // A folder above both of them says nothing.
+    // A folder above both of them shows nothing.
     if (removesIt && folders.some((path) => matchesPath(part, path, false))) return true;
   }
   return false;
 }
 
-/** Returns whether a folder of unknown name is probably this one: outside the project, only one at the same depth. */
+/** Returns whether a folder of unknown name is probably this one: outside the project, only at the same depth. */
 function mayBe(template: string, path: string, guard: Guard): boolean {
   const isNear = guard.project.some((project) => path.startsWith(`${project}/`));
   return (isNear || template.split('/').length === path.split('/').length) && isFolder(path);
 }
 
-/** Matches a path against a template, of which only the unknown parts are wildcards. */
+/** Matches a path against a template in which only the unknown parts are wildcards. */
 function matchesPath(template: string, path: string, prefix: boolean): boolean {
   if (!prefix) return matchesGlob(escapeGlob(template), path);
   const name = template.slice(template.lastIndexOf('/') + 1);
@@ -227,7 +227,7 @@ function collapse(template: string): string {
 
 const MAX_FILES = 5000;
 
-/** Returns the existing guarded files, each with its entry; `near` limits them to entries at, below or above this path. */
+/** Returns the existing guarded files, each with its entry; `near` limits them to entries at, below or above that path. */
 function ownPaths(guard: Guard, near = '/'): Array<{ readonly path: string; readonly entry: ProtectedPath }> {
   const close = guard.own.filter((entry) => isInside(near, entry) || holds(near, entry));
   return close.flatMap((entry) => {
@@ -239,7 +239,7 @@ function ownPaths(guard: Guard, near = '/'): Array<{ readonly path: string; read
   });
 }
 
-/** Returns the protected path overwritten by copying a directory's content, if the source has a file in its place. */
+/** Returns the protected path overwritten by copying a directory's content, if the source has a corresponding file. */
 function hitByCopy(from: string, path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
   const forms = formsOf(path, cwd, guard);
   const source = absolutePath(from, cwd);
@@ -264,7 +264,7 @@ function ownFilesIn(path: string, cwd: string, guard: Guard): readonly Protected
   return guard.own.filter((entry) => own.includes(dirname(entry.path)));
 }
 
-/** Maximum number of file names that one glob is matched against; beyond it the pattern alone decides. */
+/** Maximum number of file names matched against one glob; beyond it, the pattern alone decides. */
 const MAX_NAMES = 2000;
 
 /** Returns the protected path that a glob could match as the target of a write or (with `removes`) of a removal. */
@@ -272,7 +272,7 @@ function hitByGlob(pattern: string, cwd: string, removes: boolean, guard: Guard)
   const matches = globMatcher(pattern, cwd, removes, false, guard.rules.caseInsensitive);
   const byName = guard.own.find(({ path, prefix }) => matches(prefix ? `${path}.json` : path));
   if (byName !== undefined) return byName;
-  // Symlinks: an existing match may be a protected file under another name.
+  // Because of symlinks, an existing match may be a protected file under another name.
   let left = MAX_NAMES;
   for (const path of globbedPaths(pattern, cwd, () => left-- > 0)) {
     const hit = removes ? hitByRemoval(path, '/', true, guard) : hitByWrite(path, '/', guard);
@@ -297,7 +297,7 @@ export function globMatcher(pattern: string, cwd: string, removes: boolean, isOd
     const [name] = names;
     if (first === undefined) return removes || name === undefined;
     if (isOdd && first === '**') return names.some((_, at) => matches(rest, names.slice(at))) || rest.length === 0;
-    // Below a folder that is kept lies nothing else.
+    // Nothing else is below a folder that is kept.
     if (name === undefined) return !isOdd;
     return (isOdd ? matchesGlob : matchesSegment)(first, name, folds) && matches(rest, names.slice(1));
   };
@@ -318,7 +318,7 @@ function expand(segments: readonly string[], take: () => boolean): string[] {
     for (const directory of directories) {
       if (!/[*?[(\0]/.test(segment.replace(/\\./g, ''))) {
         const path = `${directory}/${segment.replace(/\\(.)/g, '$1')}`;
-        // `*/dist` means the folders that have it.
+        // `*/dist` means the folders that contain it.
         if (directories.length === 1 || existsSync(path)) next.push(path);
         continue;
       }
@@ -332,7 +332,7 @@ function expand(segments: readonly string[], take: () => boolean): string[] {
   return directories;
 }
 
-/** Returns what the globs of a search are now. */
+/** Returns the current matches of a search's globs. */
 export function globbedRoots({ globs = [] }: SearchedTree, take: () => boolean): string[] {
   return globs.flatMap((glob) => {
     const paths = globbedPaths(glob, '/', take);
@@ -344,7 +344,7 @@ export function globbedRoots({ globs = [] }: SearchedTree, take: () => boolean):
 export function searchFinds(under: SearchedTree, path: string, guard: Guard): boolean {
   const { caseInsensitive } = guard.rules;
   const { names, except = [], maxDepth = Number.POSITIVE_INFINITY } = under;
-  // What is left out anywhere is a name below the root: the folders that the project lies in do not count.
+  // An excluded name counts below the root only, not among the folders that contain the project.
   const isLeftOut = (above: string, below: string): boolean =>
     except.some((glob) => matchesGlob(glob, glob.startsWith('*/') ? below : above + below, caseInsensitive));
   return under.roots.some((root) => {

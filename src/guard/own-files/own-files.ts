@@ -18,7 +18,7 @@ export function hitByWrite(path: string, cwd: string, guard: Guard): ProtectedPa
 export function hitByRemoval(path: string, cwd: string, recursive: boolean, guard: Guard): ProtectedPath | undefined {
   const absolute = absolutePath(path, cwd);
   const cut = absolute.replace(/\/+$/, '') || '/';
-  // Removing a symlink does not touch its target: the path to the entry is resolved, but not the entry.
+  // Removing a symlink does not touch its target: its parent is resolved, but not the link itself.
   const isDots = /^\.\.?$/.test(basename(cut));
   const real = isDots || cut !== absolute ? guard.real(absolute) : join(guard.real(dirname(cut)), basename(cut));
   const forms = [absolute, real].map((each) => comparablePath(each, guard.rules.caseInsensitive));
@@ -66,7 +66,7 @@ export function ownByName(
   return own === undefined ? undefined : { path, prefix: false, label: path };
 }
 
-/** Returns another name (hard link) of a protected file. Needs one stat for a target with a single name, as nearly all have. */
+/** Returns another name (hard link) of a protected file. A target with a single name, the usual case, needs only one stat. */
 function hardLinkOf(target: string, entries: readonly ProtectedPath[]): ProtectedPath | undefined {
   const statOf = (path: string): Stats | undefined =>
     ifOutOfReach(() => statSync(path, { throwIfNoEntry: false }), undefined);

@@ -65,7 +65,7 @@ function tokensOf(pattern: string): Token[] {
 }
 
 function bracket(body: string): (character: string) => boolean {
-  // A character class ([:alpha:]) counts as any character: too many matches are safe.
+  // A character class ([:alpha:]) counts as any character: matching too much is safe.
   if (body.includes('[:')) return () => true;
   const negated = body.startsWith('!') || body.startsWith('^');
   const members = negated ? body.slice(1) : body;

@@ -6,7 +6,7 @@ import { emptyReading } from './shell-reading.ts';
 import { type Facts, NO_INPUT, report, type ShellContext, type ShellState, type States } from './shell-state.ts';
 import { isShell, programName, subcommandWords } from './words.ts';
 
-/** Size above which a command is not read at all, heredocs or not. */
+/** Size above which a command is not read at all, whether or not it has heredocs. */
 const MAX_SOURCE = 4 * 1024 * 1024;
 
 /** Reads a shell command into facts, without running anything. Never throws, whatever the text. */
@@ -32,7 +32,7 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
     const { compared, ...unsure } = use;
     const doubt = moves && use.how === 'git-path' ? unsure : use;
     if (use.word.under === undefined) return doubt;
-    // A search may skip nothing, and git may take any file for one that it tracks or not.
+    // A search may then skip nothing, and git may take any file for tracked or untracked.
     const { ignores, visible, tracked, ...under } = use.word.under;
     const known = isElsewhere || tracked === undefined ? {} : { tracked };
     return restoresIgnoreFile || isElsewhere
@@ -42,23 +42,23 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
   return { ...read, writes: read.writes.map(doubted), reads: read.reads.map(doubted) };
 }
 
-/** Returns a call of git as its subcommand, which an unknown word may be as well, and its arguments. */
+/** Returns a call of git as its subcommand (which an unknown word may be, too) and its arguments. */
 function gitText(command: ShellCommand): string {
   return (subcommandWords(command) ?? []).map(({ template }) => template).join(' ');
 }
 
-/** Variables and options by which git may have another index or repository. */
+/** Variables and options that may give git another index or repository. */
 const ELSEWHERE = /^(?:GIT_(?!PAGER|EDITOR|AUTHOR|COMMITTER|SSH|TERMINAL)|--git-dir)/;
-/** Calls that may give git another index or revision before it restores files of a folder. */
+/** Calls that may give git another index or revision before it restores the files of a folder. */
 const MOVES =
   /^(?:\0|(?:reset|read-tree|update-index|update-ref|fetch|branch|tag)(?: |$)|(?:restore|rm|apply) (?:.* )?(?:--sta|--ca|-(?!\w*W)\w*S))/s;
-/** Calls that may give .gitignore another version, before those that remove what it does not name. */
+/** Calls that may replace .gitignore before calls that remove the files that it does not name. */
 const RESTORES = /^(?:\0|(?:checkout|restore|reset|stash|switch|pull|merge|rebase)(?: |$))/;
 const REMOVES = /^(?:\0|(?:clean|ls-files|stash)(?: |$))/;
 /** Pattern for files that control what a search skips. */
 const IGNORE_FILE = /(^|\/)(\.gitignore|\.(rg|fd|ag)?ignore|info\/exclude)$/;
 
-/** Returns whether a command can make mktemp fail, or put a link or another folder in the place of what it makes. */
+/** Returns whether a command can make mktemp fail, or replace what it creates with a link or another folder. */
 function isOdd({ name, argv }: ShellCommand): boolean {
   return ODD.test(name) || (name === 'chmod' && argv.some(({ template }) => /^\/tmp\/*$/.test(template)));
 }

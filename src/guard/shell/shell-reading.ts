@@ -4,7 +4,7 @@ import { isAbsolute } from 'node:path';
 export const UNKNOWN = '\0';
 
 export interface ShellWord {
-  /** Word as the program receives it; null if a part of it is known only at run time. */
+  /** Word as the program receives it; null if a part is known only at run time. */
   readonly text: string | null;
   /** Text with UNKNOWN for each part that is known only at run time. */
   readonly template: string;
@@ -12,7 +12,7 @@ export interface ShellWord {
   /** The shell expands it against the file system; `pattern` is the glob, with quoted characters escaped by a backslash. */
   readonly glob?: true;
   readonly pattern?: string;
-  /** It stands for files that a search (find) finds. */
+  /** Present if it stands for files that a search (find) finds. */
   readonly under?: SearchedTree;
   /** Content of a process substitution, as a template. */
   readonly content?: string;
@@ -23,20 +23,20 @@ export interface ShellWord {
 export interface SearchedTree {
   /** Absolute directories as templates. */
   readonly roots: readonly string[];
-  /** Absolute globs of further ones. */
+  /** Absolute globs of further roots. */
   readonly globs?: readonly string[];
   /** Globs, one of which must match a segment of the path; empty means any file. */
   readonly names: readonly string[];
-  /** Names that begin with a dot are skipped. */
+  /** Present if names that begin with a dot are skipped. */
   readonly visible?: true;
   /** Globs of paths that the search excludes; a star matches slashes. */
   readonly except?: readonly string[];
-  /** Only files are found, not folders. */
+  /** Present if only files are found, not folders. */
   readonly filesOnly?: true;
   readonly maxDepth?: number;
-  /** Only files tracked by git are found; with false, only others. */
+  /** True if only files tracked by git are found; false if only others are. */
   readonly tracked?: boolean;
-  /** Files matched by .gitignore are skipped. */
+  /** Present if files matched by .gitignore are skipped. */
   readonly ignores?: true;
 }
 
@@ -54,7 +54,7 @@ export interface ShellCommand {
   readonly cwdTemplate: string;
   readonly source: string;
   readonly position: number;
-  /** Its output goes to a file, a variable or another descriptor. */
+  /** Present if its output goes to a file, a variable or another descriptor. */
   readonly away?: true;
   /** A wrapper (sudo, bash -c, eval), or a change of the shell (cd, export); what it runs is recorded as well. */
   readonly opened?: true;
@@ -81,13 +81,13 @@ export interface FileAccess {
   readonly cwdTemplate: string;
   readonly by: string;
   readonly how: FileAccessKind;
-  /** Everything below the target is included. */
+  /** Present if everything below the target is included. */
   readonly recursive?: true;
-  /** The shell reads its glob with unusual settings: dots, case and `**` may match more. */
+  /** Present if the shell reads its glob with unusual settings: dots, case and `**` may match more. */
   readonly odd?: true;
   /** 'copy-into': directory whose content is copied to the target. */
   readonly from?: ShellWord;
-  /** Revisions for `git diff` that list the tracked files which change. */
+  /** Revisions for `git diff` that list the tracked files that change. */
   readonly compared?: readonly string[];
   readonly position: number;
 }
@@ -148,7 +148,7 @@ export const emptyReading = (): Growing<ShellReading> => ({
   assigned: [],
 });
 
-/** Returns whether only a run could tell which path a word in this directory is. */
+/** Returns whether only a run could show which path a word in this directory is. */
 export function isUnknownPath({ text }: ShellWord, cwdTemplate: string): boolean {
   return text === null || (!isAbsolute(text) && cwdTemplate.includes(UNKNOWN));
 }
@@ -161,6 +161,6 @@ export interface ReadOptions {
   readonly variables?: Readonly<Record<string, string>>;
   /** Returns whether a directory exists: after a failed `cd`, commands run in the old one. Default: every directory exists. */
   readonly directoryExists?: (path: string) => boolean;
-  /** The command may make `mktemp` fail, or put a link in the place of what it makes. */
+  /** True if the command may make `mktemp` fail, or replace what it creates with a link. */
   readonly doubtsTemporary?: boolean;
 }

@@ -18,7 +18,7 @@ export interface ValueWord {
   readonly under?: SearchedTree;
   /** Its key in an associative array. */
   readonly key?: string;
-  /** Variable that a name reference (`declare -n`) refers to. */
+  /** Variable to which a name reference (`declare -n`) refers. */
   readonly reference?: string;
 }
 
@@ -84,7 +84,7 @@ const MAX_VALUE = 16 * 1024;
 
 export function withVariable(state: ShellState, given: string, value: readonly ValueWord[] | undefined): ShellState {
   const variables = new Map(state.variables);
-  // An assignment to a name reference changes the variable that it refers to.
+  // An assignment to a name reference changes the variable to which it refers.
   const name = (value?.[0]?.reference === undefined && variables.get(given)?.[0]?.reference) || given;
   // `cd -` goes there.
   if (name === 'OLDPWD') return { ...state, previous: value?.[0]?.template ?? UNKNOWN };
@@ -134,7 +134,7 @@ export interface Outcome {
   readonly output: Stream;
 }
 
-/** Facts gathered so far, which alone change while a command is read. */
+/** Facts gathered so far; nothing else changes while a command is read. */
 export interface Facts extends Growing<ShellReading> {
   readonly seen: Set<string>;
   readonly called: Set<unknown>;
@@ -154,15 +154,15 @@ export type Code = string | Shell.Script | Shell.PipelineNode | Shell.AndOr | Sh
 export interface ShellContext {
   readonly facts: Facts;
   readonly options: ReadOptions;
-  /** Text that the positions of the nodes refer to. */
+  /** Text to which the positions of the nodes refer. */
   readonly source: string;
-  /** Position of the opener in the user's command, inside an opened string. */
+  /** In an opened text: position of its opener in the user's command. */
   readonly position: number | null;
   readonly depth: number;
   readonly via: readonly string[];
   /** Output here goes to a file, a variable or another descriptor. */
   readonly away?: true;
-  /** Standard input of the command whose words are expanded, which the substitutions in them share. */
+  /** Standard input of the command whose words are being expanded, shared by the substitutions in them. */
   readonly stdin?: Stream;
   readonly interpret: (code: Code, states: States, stdin: Stream, context: ShellContext) => Outcome;
 }
@@ -233,7 +233,7 @@ export type Opened = { readonly kind: 'call'; readonly call: Call } | { readonly
 
 export interface Unwrapped {
   readonly next: readonly Opened[];
-  /** The wrapper also acts itself and stays in the reading. */
+  /** True if the wrapper also acts itself and stays in the reading. */
   readonly keepsItself: boolean;
 }
 
@@ -255,7 +255,7 @@ export function inputFrom({ template, content, contentUnder }: ShellWord, state:
   return { kind: known === undefined ? 'file' : 'literal', text: known ?? UNKNOWN, ...(under && { under }) };
 }
 
-/** Returns the path in the folder for temporary files that a command makes or names at this position; `UNKNOWN` in doubt. */
+/** Returns the path in the temporary folder that a command creates or names at this position; `UNKNOWN` in doubt. */
 export function temporaryPath(position: number, { facts, options }: ShellContext): string {
   facts.isTemporary = true;
   return options.doubtsTemporary ? UNKNOWN : `/tmp/tmp.new-${position}`;

@@ -111,8 +111,8 @@ export interface SplitWords {
 
 /**
  * Splits arguments into options and operands. `withValue` lists the options whose value is the next word or attached ("-t
- * DIR", "-tDIR", "--target DIR", "--target=DIR"). With `stopAtOperand` everything from the first operand on is an operand, as
- * for wrappers.
+ * DIR", "-tDIR", "--target DIR", "--target=DIR"). With `stopAtOperand`, everything from the first operand on is an operand,
+ * as for wrappers.
  */
 export function splitOptions(words: readonly ShellWord[], withValue: string, stopAtOperand = false): SplitWords {
   const valued = new Set(withValue.split(' '));
@@ -133,7 +133,7 @@ export function splitOptions(words: readonly ShellWord[], withValue: string, sto
     }
     const equals = text.indexOf('=');
     const whole = equals === -1 ? text : text.slice(0, equals);
-    // A single dash and a whole word (-chdir=x, -exec) if the table contains it.
+    // A single dash and a whole word (-chdir=x, -exec), if the table contains it.
     if (text.startsWith('--') || (whole.length > 2 && valued.has(whole))) {
       const given = equals === -1 ? undefined : wordOf(text.slice(equals + 1), word.source);
       options.push({ name: whole, value: given ?? (valued.has(whole) ? words[++at] : undefined) });
@@ -165,7 +165,7 @@ export function optionValue(split: SplitWords, ...names: readonly string[]): She
   return optionValues(split, ...names).at(-1);
 }
 
-/** Returns the globs of paths for names that a search leaves out, wherever they are, and for all below them. */
+/** Returns path globs for names that a search excludes, wherever they are, and for everything below them. */
 export function everywhere(names: readonly string[]): string[] {
   return names.flatMap((name) => [`*/${name}`, `*/${name}/*`]);
 }
@@ -183,7 +183,7 @@ export function byProgram<T>(...made: readonly (() => Readonly<Record<string, T>
     return undefined;
   };
   return (name) => {
-    // An object with all names would cost each process more than the few lookups that it makes.
+    // An object with all the names would cost each process more than its few lookups.
     if (!known.has(name)) known.set(name, name === '' || name.includes(' ') ? undefined : find(name));
     return known.get(name);
   };
@@ -195,7 +195,7 @@ const GIT_VALUES = '-C -c --git-dir --work-tree --namespace --exec-path --super-
 
 /**
  * Skips the options of git itself: `git -C dir -c alias.x=push x` is `push` in `dir`, a template. Returns the subcommand and
- * its arguments, with an alias given by -c expanded, and the configuration of this call by key in lower case.
+ * its arguments, with an alias given by -c expanded, and the configuration of this call, by lower-case key.
  */
 export function gitWords(argv: readonly ShellWord[], variables: Variables = new Map()) {
   const { options, operands } = splitOptions(argv.slice(1), GIT_VALUES, true);
@@ -305,10 +305,10 @@ export function basenameOf(word: string): string {
 const RUNS =
   /^(?:rg --pre|man -P|g?make SHELL|\S+ --(?!no-)(?:[a-z]+-)*(?:program|pager|rsh|upload-pack|receive-pack))(?:=(.+)|$)|[=\s](?:(?:exec|ProxyCommand|LocalCommand|--to-command)=|(?:exec|system|shell):|\+:?!)(.+)$/is;
 
-/** Parts of which every such word contains one. They are looked for first, because RUNS takes long to compile. */
+/** Parts, one of which is in every such word. They are searched for first, because RUNS takes long to compile. */
 const RUNS_PARTS = 'prog page rsh --pre -pack exec= ommand= SHELL= -P EC: EM: LL: +! +:!'.split(' ');
 
-/** The commands that options of a program have it run. */
+/** Returns the commands that a program runs because of its options. */
 export function commandsOfOptions(name: string, words: readonly ShellWord[]): string[] {
   return words.flatMap(({ template }, index) => {
     if (index === 0 || !RUNS_PARTS.some((part) => template.includes(part))) return [];
@@ -319,7 +319,7 @@ export function commandsOfOptions(name: string, words: readonly ShellWord[]): st
 
 const CODE_OPTION = /^-(c|e|ex|x)$|^--?(eval|exec|execute|command|code|run)$/;
 
-/** A text for such an option, or the commands on the standard input of a program that takes them there. */
+/** Returns whether a word is a text for such an option, or has the program run the commands on its standard input. */
 export function isForCodeOption(word: ShellWord, { argv }: ShellCommand): boolean {
   const before = argv[argv.indexOf(word) - 1]?.template ?? '';
   return /\s/.test(word.template) && (word.source === '<' || CODE_OPTION.test(before));

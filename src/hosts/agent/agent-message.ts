@@ -6,9 +6,9 @@ export type AgentMessage =
   | { readonly kind: 'session'; readonly sessionId: string; readonly model: string | null }
   /** The main agent requests its next message. `tokens` is the input without `cachedTokens`. */
   | { readonly kind: 'request'; readonly id: string; readonly tokens: number; readonly cachedTokens: number }
-  /** Part of the main agent's text, followed by the whole text. */
+  /** Part of the main agent's text; the whole text follows. */
   | { readonly kind: 'text-delta'; readonly text: string }
-  /** The main agent's message is complete, with its number of tokens. */
+  /** The main agent's message is complete; `tokens`: its tokens. */
   | { readonly kind: 'answered'; readonly tokens: number }
   /** Tokens of a message so far, including a subagent's. `id` is null for the main agent's current message. */
   | { readonly kind: 'billed'; readonly id: string | null; readonly usage: UsageDelta }
@@ -51,7 +51,7 @@ export type AgentMessage =
   | { readonly kind: 'compaction' }
   /** The call has begun background work. */
   | { readonly kind: 'background-started'; readonly id: string; readonly call: string }
-  /** All of the agent's background work that runs now. */
+  /** All of the agent's background work that is running now. */
   | { readonly kind: 'background'; readonly tasks: readonly BackgroundTask[] }
   | ({ readonly kind: 'result' } & AgentResult);
 
@@ -75,7 +75,7 @@ export interface AgentResult {
   readonly usage: UsageDelta | null;
 }
 
-/** Returns the result of a turn that ended well, of a host whose stream says no more about it. */
+/** Returns the result of a turn that ended well, for a host whose stream says no more about it. */
 export function endedWell(text: string): AgentResult {
   return {
     subtype: 'success',
@@ -99,7 +99,7 @@ export interface RunFacts {
   readonly lastText: string;
   /** Last error of the API; null once the agent has continued. */
   readonly apiError: Extract<AgentMessage, { kind: 'api-error' }> | null;
-  /** Reset time of the usage limit that was last reached; null if there is none or it is unknown. */
+  /** Reset time of the usage limit that was reached last; null if there is none or it is unknown. */
   readonly resetsAt: string | null;
   readonly windows: readonly UsageWindow[];
   /** Tokens billed so far, with or without a result; null if unknown. */
@@ -137,7 +137,7 @@ type Fact<K extends AgentMessage['kind']> = (
   message: Extract<AgentMessage, { readonly kind: K }>,
 ) => RunFacts;
 
-/** Effect of each message on the facts; others have none. */
+/** Effect of each message on the facts; other messages have none. */
 const FACTS: { readonly [K in AgentMessage['kind']]?: Fact<K> } = {
   session: (facts, { sessionId, model }) => ({ ...facts, sessionId, model }),
   text: (facts, { text }) => ({ ...facts, lastText: text, apiError: null, refusedLogins: 0 }),

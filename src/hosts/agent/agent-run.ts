@@ -28,7 +28,7 @@ export interface FinishedRun extends Omit<ProcessEnd, 'exit'> {
   readonly facts: RunFacts;
 }
 
-/** Starts an agent of one kind. `sessionId` is a fresh one, for an agent that keeps sessions. */
+/** Starts an agent of one kind. `sessionId` is new, for an agent that keeps sessions. */
 export type StartAgent = (sessionId: string, options: AgentOptions) => AgentRun;
 
 /** Task and time limits of an agent. Durations in milliseconds. */
@@ -37,11 +37,11 @@ export interface AgentOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly prompt: string;
   readonly silenceMs: number;
-  /** Time limit of a run; null is no limit. */
+  /** Time limit of a run; null: no limit. */
   readonly timeMs: number | null;
   /** What the loop may still use. A run that exceeds it is ended after its current model call; `timeMs` ends any run. */
   readonly allowance: Allowance;
-  /** Time limit after the end of the turn for an agent that does not exit, because background work is still running. */
+  /** Time limit after the end of the turn for an agent that does not exit because background work is still running. */
   readonly lingerMs: number;
   /**
    * Called if background work runs on after a turn that ended with this message: commands of shells, null for other work.
@@ -50,7 +50,7 @@ export interface AgentOptions {
   readonly onLinger?: (message: string, commands: readonly (string | null)[]) => () => number | null;
   /** Rules of calls that the user has allowed in this loop. */
   readonly allowed?: readonly string[];
-  /** Ends a run in which a tool runs although our hooks were not called. */
+  /** True to end a run in which a tool runs although our hooks were not called. */
   readonly guarded: boolean;
   /** Returns whether our hook was asked about a call of this run, for a client that reports no hooks. */
   readonly wasGuarded?: () => boolean;
@@ -62,7 +62,7 @@ export interface AgentOptions {
 }
 
 export interface ProgramOptions extends AgentOptions, Pick<ProcessOptions, 'program' | 'args'> {
-  /** Permission rules in the settings that the client starts with. */
+  /** Permission rules in the settings with which the client starts. */
   readonly permissions?: { readonly allow?: readonly string[] } | undefined;
 }
 
@@ -72,7 +72,7 @@ export interface AgentProcess {
   readonly done: Promise<ProcessEnd>;
   readonly write: (text: string) => boolean;
   readonly closeInput: () => void;
-  /** Ends the group: by SIGTERM, and after two seconds by SIGKILL. The first reason counts. */
+  /** Ends the group: by SIGTERM and, after two seconds, by SIGKILL. The first reason counts. */
   readonly end: (why: EndedBy) => void;
 }
 
@@ -89,7 +89,7 @@ interface ProcessOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly onStart: ((pid: number) => void) | undefined;
   readonly onOutput: (chunk: Buffer) => void;
-  /** Output on standard error also counts as activity. */
+  /** True if output on standard error also counts as activity. */
   readonly errorsShowLife: boolean;
   /** Called five times a second with the milliseconds of silence and in total; returns a reason to end, or null. */
   readonly overdue: (silentMs: number, runningMs: number) => EndedBy | null;
@@ -98,7 +98,7 @@ interface ProcessOptions {
 const COMPLAINT = 2_000;
 const DRAIN_MS = 500;
 const LOOK_MS = 200;
-/** Delay of a check from which output may have been written that has not been read yet. */
+/** Delay between two looks beyond which output may have been written but not read yet. */
 const LATE_MS = 2_000;
 
 /** Times of an agent, without those in which this process was stopped or the machine slept. */
@@ -112,13 +112,13 @@ class WorkClock {
     this.last = Date.now();
   }
 
-  /** Returns for how long it has been silent, and for how long it has worked. Called regularly, so that gaps show. */
+  /** Returns for how long it has been silent and for how long it has worked. Called regularly, to notice gaps. */
   look(): { readonly silentMs: number; readonly workedMs: number } {
     const now = Date.now();
     const gap = now - this.looked;
-    // This process was stopped or the machine was asleep: output of that time has not been read yet.
+    // This process was stopped or the machine slept: output from that time has not been read yet.
     if (gap > LATE_MS) this.last += gap;
-    // A limit counts the time in which the agent could work.
+    // A limit counts only the time in which the agent could work.
     if (gap > SLEPT_MS) this.began += gap;
     // A clock that was set back does not extend the limits.
     if (gap < 0) {
@@ -189,7 +189,7 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
   };
 }
 
-/** Reports a started process. If that fails, for example on a full disk, ends it and its timer: nothing else would. */
+/** Reports a started process. If that fails, as on a full disk, ends the process and its timer: nothing else would. */
 function noteStart(pid: number, onStart: ProcessOptions['onStart'], patience: NodeJS.Timeout): void {
   try {
     onStart?.(pid);
@@ -211,7 +211,7 @@ function ended(child: ChildProcess): Promise<Omit<RunExit, 'endedBy'>> {
         clearTimeout(drained);
         resolve(exit);
       });
-      // A process that has left the group may hold its pipes for ever: it must not keep this one from ending.
+      // A process that has left the group may hold its pipes forever, and must not keep this one alive.
       for (const pipe of [child.stdout, child.stderr]) (pipe as Socket | null)?.unref();
     });
   });

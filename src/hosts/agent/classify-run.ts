@@ -43,10 +43,10 @@ export type RunOutcome =
 
 const QUOTE = 300;
 
-/** Returns the beginning of what an agent said. Secrets are masked first: half of one has no form. */
+/** Returns the beginning of what an agent said. Secrets are masked first: half of one has no recognisable form. */
 const quoted = (text: string): string => shorten(redact(text), QUOTE);
 
-/** Returns the outcome of a client that has refused to begin, which a retry would not change. */
+/** Returns the outcome of a client that refused to begin, which a retry would not change. */
 export function refusedStart(title: string, complaint: string): RunOutcome {
   const said = shorten(complaint.replace(/^error:? /i, ''), QUOTE);
   return { kind: 'options', message: asSentence(`${title} refused to start: ${said}`) };
@@ -90,7 +90,7 @@ const OVER_BUDGET = "the rest of the loop's budget was used, and the agent was e
 
 const OK: RunOutcome = { kind: 'ok', message: 'done.' };
 
-/** Result of a turn that used up its budget. The client calls it an error also where the agent had ended the turn. */
+/** Result of a turn that used up its budget. The client calls it an error even if the agent had ended the turn. */
 const SPENT = 'error_max_budget_usd';
 
 /** Returns the final message of a turn; empty if the agent was ended within it. */
@@ -168,7 +168,7 @@ function howText({ code, signal }: RunExit): string {
   return signal === null ? `with exit code ${code}` : `by ${signal}`;
 }
 
-/** Returns the kind of an API error by its term in Claude Code, which other hosts' errors are mapped to. */
+/** Returns the kind of an API error by its term in Claude Code, to which other hosts' errors are mapped. */
 export function apiErrorKind(error: unknown): ApiError['kind'] {
   return (typeof error === 'string' ? KINDS.get(error) : undefined) ?? 'other';
 }

@@ -5,7 +5,7 @@ import { endedWell, NO_FACTS, type RunFacts } from './agent-message.ts';
 import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-run.ts';
 import { classifyRun, type RunExit, type RunOutcome } from './classify-run.ts';
 
-/** Number of characters kept of its output: signals are at the end. */
+/** Number of characters of its output that are kept: signals are at the end. */
 const LONGEST_TEXT = 200_000;
 const LONGEST_LINE = 16_384;
 const QUOTE = 300;
@@ -56,7 +56,7 @@ function listen(onText: (text: string) => void): { add: (chunk: Buffer) => void;
   };
   const take = (text: string): void => {
     kept += text;
-    // Cut rarely: slicing for each small chunk would copy the text too often.
+    // Cut rarely: slicing at each small chunk would copy the text too often.
     if (kept.length > LONGEST_TEXT * 2) {
       kept = kept.slice(-LONGEST_TEXT);
       isCut = true;
@@ -80,7 +80,7 @@ function listen(onText: (text: string) => void): { add: (chunk: Buffer) => void;
   };
 }
 
-/** Classifies a run. Shells report 126 and 127 for a program that cannot be run, for which a retry would not help. */
+/** Classifies a run. Shells report 126 and 127 for a program that cannot be run; a retry would not help. */
 function outcomeOf(facts: RunFacts, exit: RunExit, complaint: string): RunOutcome {
   if (exit.endedBy !== null || (exit.code !== 126 && exit.code !== 127)) return classifyRun(facts, exit);
   const said = lastWordsText(shorten(complaint, QUOTE));

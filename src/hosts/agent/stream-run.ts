@@ -5,22 +5,22 @@ import { classifyRun, type EndedBy, type RunExit, type RunOutcome } from './clas
 
 /** Maximum size of a line in bytes; one can contain a whole file or the whole output of a command. */
 const LONGEST_LINE = 10 * 1024 * 1024;
-/** Time for a client to end its turn when it is asked to. */
+/** Time for a client to end its turn when asked to. */
 const POLITE_MS = 5_000;
 
-/** What is special about the stream of one client. */
+/** The peculiarities of one client's stream. */
 export interface StreamWays {
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   /** Time for a run that exceeds its budget to end its turn; it must have ended within five seconds. */
   readonly politeMsOfBudget: number;
-  /** Reads a line; null if it is none of the stream. */
+  /** Reads a line; null if it does not belong to the stream. */
   readonly read: (line: string) => readonly AgentMessage[] | null;
-  /** Counts what a message bills; returns the usage so far, or null if the message says nothing about it. */
+  /** Counts the usage that a message bills; returns the usage so far, or null if the message says nothing about it. */
   readonly measure: (message: AgentMessage) => Pick<RunFacts, 'usage' | 'costUsd'> | null;
-  /** Acts on a message before the run does. Returns false for one that the run must not hear. */
+  /** Acts on a message before the run does. Returns false for one that the run must not see. */
   readonly before: (message: AgentMessage, facts: RunFacts) => boolean;
-  /** Acts on a message that the run has heard. */
+  /** Acts on a message that the run has handled. */
   readonly after: (message: AgentMessage, facts: RunFacts) => void;
   /** Called five times a second, and once after the run. */
   readonly look: (isLast: boolean) => void;
@@ -28,7 +28,7 @@ export interface StreamWays {
   readonly isOverdue: (silentMs: number, runningMs: number) => boolean;
   /** Asks the client to end its turn and report its figures. */
   readonly interrupt: () => void;
-  /** Classifies a run that did not begin because of its options; null for any other. */
+  /** Classifies a run that did not begin because of its options; null for any other run. */
   readonly refused: (facts: RunFacts, exit: RunExit, complaint: string) => RunOutcome | null;
 }
 
@@ -61,7 +61,7 @@ export class StreamRun {
     });
   }
 
-  /** Reason for which the client has been asked to end; null if it has not. */
+  /** Reason why the client was asked to end; null if it was not. */
   get endedFor(): EndedBy | null {
     return this.ending?.why ?? null;
   }

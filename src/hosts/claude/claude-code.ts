@@ -112,7 +112,7 @@ function clientOptions(settings: ClientSettings): string[] {
   return Object.entries(named).flatMap(([option, value]) => (value === null ? [] : [option, value]));
 }
 
-/** Takes away the tools whose wake-up would come after a client without a terminal has exited, with the end of its turn. */
+/** Disables tools that wake the agent up later: without a terminal, the client exits at the end of its turn. */
 const NO_WAKE_UPS: readonly string[] = ['--disallowedTools', 'ScheduleWakeup', 'CronCreate'];
 
 /** Returns the client's options that allow the agent exactly these checks, and `mayRun` with any arguments. */
@@ -124,8 +124,8 @@ function allowedCommands(checks: readonly string[], mayRun: readonly string[] = 
 }
 
 /**
- * Returns the client's rule for exactly this call, or for calls that begin so and end with anything (`:*`); null if the command
- * contains a star, which rules read as a wildcard.
+ * Returns the client's rule for exactly this call, or for calls that begin with it and end with anything (`:*`); null if the
+ * command contains a star, which rules treat as a wildcard.
  */
 export function allowRule(tool: string, command: string, end: '' | ':*' = ''): string | null {
   if (tool !== 'Bash') return tool;
@@ -168,19 +168,19 @@ function claudeSession({
   ];
 }
 
-/** What an option of the client would do to a loop. */
+/** The effect of a client's option on a loop. */
 type Harm = 'place' | 'session' | 'print' | 'output' | 'hooks' | 'settings' | 'sources' | 'ends';
 
 interface ClientOption {
   readonly names: readonly string[];
-  /** Number of values that follow as words of their own; `many` takes all words up to the next option. */
+  /** Number of following words that are its values; `many`: all words up to the next option. */
   readonly values: 0 | 1 | 'optional' | 'many';
   readonly harm: Harm | null;
 }
 
 /**
- * Options of Claude Code 2.1.213 to 2.1.332 (its help, and those in its documentation), one kind a line: what each does to
- * a loop, its number of values, its names. An option that is not listed goes to the client, which refuses what it does not know.
+ * Options of Claude Code 2.1.213 to 2.1.332 (its help and documentation), one kind per line: effect on a loop, number of values,
+ * names. An option that is not listed goes to the client, which refuses what it does not know.
  */
 const OPTIONS: readonly ClientOption[] = `
 place optional: -w,--worktree --tmux --cloud --remote --environment --desktop
@@ -217,8 +217,8 @@ ends 0: -h,--help -v,--version --init-only
 const BY_NAME = new Map(OPTIONS.flatMap((option) => option.names.map((name) => [name, option] as const)));
 
 /**
- * Throws RalphError `usage` for the first of the words after `--` that the loop's client must not get. Only `run` reads what
- * the client prints; the output of a session is the user's.
+ * Throws RalphError `usage` for the first word after `--` that the loop's client must not get. Only `run` reads the client's
+ * output; a session's output is the user's.
  */
 export function requireClientArgs(words: readonly string[], command: 'run' | 'start'): void {
   for (let at = 0; at < words.length; at++) {
@@ -242,7 +242,7 @@ function lettersOf(word: string): string[] {
   return last === -1 ? letters : letters.slice(0, last + 1);
 }
 
-/** Returns how many words after an option are its values. An option that is not known may have one. */
+/** Returns the number of words after an option that are its values. An unknown option may have one. */
 function valuesAfter(words: readonly string[], at: number, option: ClientOption | undefined): number {
   const following = words.slice(at + 1).findIndex((word) => word.startsWith('-'));
   const free = following === -1 ? words.length - at - 1 : following;

@@ -26,7 +26,7 @@ export function hostSession(env: NodeJS.ProcessEnv): HostSession {
   return { ...processOf(known ? pid : null), sessionId, client: true };
 }
 
-/** Returns the environment that the client was started with; empty if the system does not provide it. */
+/** Returns the environment with which the client was started; empty if the system does not provide it. */
 export function clientEnvironment({ client, clientPid }: HostSession): Record<string, string> {
   const entries = client && clientPid !== null ? environmentOf(clientPid) : [];
   return Object.fromEntries(

@@ -6,7 +6,7 @@ import { clientConfigDir, managedDir } from '../../state/home-folder.ts';
 import { commandWords } from '../../text/shell/parse-shell.ts';
 import { type Fields, fieldsOf, parseFields, stringsOf } from '../fields.ts';
 
-/** A rule of the user's settings under which the client refuses calls; no option of a loop overrides it (measured). */
+/** A rule of the user's settings by which the client refuses calls; no option of a loop overrides it (measured). */
 export interface PermissionRule {
   readonly kind: 'deny' | 'ask';
   readonly rule: string;
@@ -25,7 +25,7 @@ export function settingsFiles(projectDir: string, env: NodeJS.ProcessEnv, platfo
   };
 }
 
-/** Reads the rules that forbid calls or demand a person's approval. A file that is missing or unreadable has none. */
+/** Reads the rules that forbid calls or demand a person's approval. A missing or unreadable file has none. */
 export function permissionRules(projectDir: string, env: NodeJS.ProcessEnv): PermissionRule[] {
   return Object.values(settingsFiles(projectDir, env)).flatMap((path) => {
     const permissions = fieldsOf(readObject(path)['permissions']);
@@ -38,7 +38,7 @@ export function permissionRules(projectDir: string, env: NodeJS.ProcessEnv): Per
 /** The client keeps its history in one of these files. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** Reads a JSON object. What is no file, out of the user's reach or no JSON has no keys. */
+/** Reads a JSON object; empty for anything that is not a readable file with JSON. */
 export function readObject(path: string): Fields {
   return fieldsOf(parseFields((readRegularFile(path, MOST_BYTES) ?? '').replace(/^\uFEFF/, '')));
 }
@@ -49,7 +49,7 @@ interface RefusedCall {
   readonly projectDir: string;
 }
 
-/** Returns the rule that covers this call; if none does for certain, all that could. */
+/** Returns the rule that covers this call; if none certainly does, all that may. */
 export function refusingRules(
   rules: readonly PermissionRule[],
   kind: PermissionRule['kind'],
@@ -90,7 +90,7 @@ function coversCall({ rule, path }: PermissionRule, { tool, input, projectDir }:
   return given.some((each) => typeof each === 'string' && coversFile(content, each, projectDir, base));
 }
 
-/** Words before the command proper, such as `timeout 5`. */
+/** Maximum number of words before the command proper, such as `timeout 5`. */
 const MOST_WRAPPERS = 8;
 
 /** Returns the texts of a command that a rule may begin with: the whole, its parts, and these without their wrappers. */
@@ -111,12 +111,12 @@ function coversFile(content: string, file: string, projectDir: string, ruleDir: 
   const [, start = '', rest = ''] = /^(\/\/|~\/|\/|\.\/)?(.*)$/s.exec(content) ?? [];
   const folder = { '//': '/', '~/': homedir(), '/': ruleDir }[start] ?? projectDir;
   const path = relative(folder, resolve(projectDir, file)).split(sep).join('/');
-  // As in a .gitignore: a name alone is found at any depth, and a folder's files belong to it.
+  // As in a .gitignore: a bare name matches at any depth, and a folder includes its files.
   const glob = start === '' && !rest.replace(/\/$/, '').includes('/') ? `**/${rest}` : rest;
   return !path.startsWith('../') && picomatch([glob, `${glob.replace(/\/$/, '')}/**`], { dot: true })(path);
 }
 
-/** Matches a text against a pattern with stars, in linear time: the agent writes the text. */
+/** Matches a text against a pattern with stars, in linear time: the text is the agent's. */
 function covers(glob: string, text: string): boolean {
   const [first = '', ...parts] = glob.split('*');
   const last = parts.pop();

@@ -8,10 +8,10 @@ import { toml, trustedHooks, USER_HOOKS } from './hooks.ts';
 import { rolloutError } from './rollout.ts';
 import { startCodex } from './start-codex.ts';
 
-/** Oldest supported Codex: the first one whose hooks were measured. */
+/** Oldest supported Codex: the first whose hooks were measured. */
 export const OLDEST_CODEX = '0.171.0';
 
-/** OpenAI's Codex, which has taken over the hook protocol of Claude Code. Measured with 0.171.0. */
+/** OpenAI's Codex, which has adopted the hook protocol of Claude Code. Measured with 0.171.0. */
 export const CODEX: Host = {
   name: 'codex',
   title: 'Codex',
@@ -22,7 +22,7 @@ export const CODEX: Host = {
   iterations: {
     prepare: (terms) => ({
       args: runOptions(terms),
-      // Its hooks find the project by it: their working directory is that of the call.
+      // Its hooks find the project by this variable: their working directory is that of the call.
       env: { ...terms.settings.env, CLAUDE_PROJECT_DIR: terms.projectDir },
     }),
     start: (_, options) => startCodex(options),
@@ -136,7 +136,7 @@ function shared({ permissionMode, model, effort, hooks, own }: Options): string[
     ...(effort === null ? [] : ['-c', `model_reasoning_effort=${toml(effort)}`]),
     ...own,
     ...hooks,
-    // For the agent's shell: clients that are started there take no part in the loop.
+    // For the agent's shell: clients started there stay outside the loop.
     ...['-c', 'shell_environment_policy.set.RALPH_ACTIVE="0"'],
   ];
 }
@@ -168,8 +168,8 @@ export function requireCodex(env: NodeJS.ProcessEnv): FoundClient {
 }
 
 /**
- * Returns the program behind npm's wrapper, a script that a SIGKILL ends without its child; null if `path` is no such script or
- * has another form than the known one.
+ * Returns the program behind npm's wrapper script, which a SIGKILL ends without its child; null if `path` is not such a script
+ * in its known form.
  */
 function nativeOf(path: string): string | null {
   const script = realpathSync(path);

@@ -5,9 +5,9 @@ import type { HookAnswer } from '../hook-io/stdio.ts';
 const TAKES_CONTEXT = ['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart', 'SubagentStart'];
 
 /**
- * Returns an answer in the form that Codex accepts. It parses strictly: one field that it does not know, an empty reason or
- * `continue: false` before a tool makes the whole answer void, and the tool runs. So a denial is exit code 2 with its text on
- * standard error, and only fields that were measured for the event are written.
+ * Returns an answer in the form that Codex accepts. Codex parses strictly: an unknown field, an empty reason or `continue:
+ * false` before a tool makes the whole answer void, and the tool runs. So a denial is exit code 2 with its text on standard
+ * error, and only fields measured for the event are written.
  */
 export function codexOutput(event: string, answer: HookAnswer): HookOutput {
   return hookOutput(event, answer, {
@@ -21,8 +21,8 @@ export function codexOutput(event: string, answer: HookAnswer): HookOutput {
 export const TERMINAL = 'unified_exec_tty';
 
 /**
- * Gives no command of the agent a terminal. Codex asks no hook before the agent types into one (`write_stdin`); without it,
- * standard input is closed.
+ * Gives no command of the agent a terminal. Codex calls no hook before the agent types into one (`write_stdin`); without
+ * one, standard input is closed.
  */
 export const NO_TERMINAL = ['--disable', TERMINAL] as const;
 
@@ -36,7 +36,7 @@ const UNSEEN = `this Codex lets you type into running commands, which no hook se
 
 export const CODEX_HOOKS: HookHost = {
   name: 'codex',
-  // A message that is typed while the agent works comes with the turn that it joins.
+  // A message typed while the agent works is delivered with the id of the turn that it joins.
   read: (payload) => ({ ...payload, prompt_id: payload['turn_id'] }),
   agentVariable: 'CODEX_CI',
   output: codexOutput,

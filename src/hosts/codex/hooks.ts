@@ -26,7 +26,7 @@ function hookOptions(hooks: Readonly<Record<string, string>>, { node, hookPath }
   });
 }
 
-/** Begins the commands of registered hooks, which do nothing in a session without a loop, nor beside hooks that a run passes. */
+/** Begins the commands of registered hooks, which do nothing in a session without a loop or if a run passes its own hooks. */
 const REGISTERED = '[ "$RALPH_ACTIVE$RALPH_HOOKS" = 1 ] || exit 0; ';
 
 function handler(event: string, program: string) {
@@ -120,9 +120,9 @@ const START_MS = 60_000;
 const NO_PLUGINS = ['-c', 'features.plugins=false'];
 
 /**
- * Returns Codex's options that register our hooks for one run and make it trust exactly these: it skips any other hook of its
- * command line without a word. The hash of each comes from Codex itself. Throws RalphError `refused` if Codex would not run one,
- * or would let the agent type into a command.
+ * Returns Codex's options that register our hooks for one run and make Codex trust exactly these: it silently skips any other
+ * hook of its command line. The hash of each comes from Codex itself. Throws RalphError `refused` if Codex would not run one, or
+ * would let the agent type into a command.
  */
 export async function trustedHooks(
   program: () => string,

@@ -11,8 +11,8 @@ import { countOf, type Fields, fieldsOf, listOf, textOf, textOrNull } from '../f
 import type { SessionError } from '../host.ts';
 
 /**
- * Reads what the stream lacks from the rollouts of a thread and of its subagents while they grow: the tokens of each request,
- * subagents' included, and denied calls. A run without a rollout (`--ephemeral`) has its tokens at the end of its turn.
+ * Reads what the stream lacks from the rollouts of a thread and of its subagents as they grow: the tokens of each request,
+ * including subagents', and denied calls. A run without a rollout (`--ephemeral`) has its tokens at the end of its turn.
  */
 export function rolloutReader(env: NodeJS.ProcessEnv): {
   readonly follow: (threadId: string) => void;
@@ -42,7 +42,7 @@ export function rolloutReader(env: NodeJS.ProcessEnv): {
 /** Pattern for the result of a call that a hook denied. */
 const DENIED = /Command blocked by PreToolUse hook: (.*)\. Command: /s;
 
-/** Returns the call that this result belongs to, if a hook denied it: the stream has neither. */
+/** Returns the call to which this result belongs, if a hook denied it: the stream has neither. */
 function denied(item: Fields, calls: Map<string, Fields>): AgentMessage[] {
   const id = textOf(item['call_id']);
   if (id === '') return [];
@@ -71,12 +71,12 @@ function outputText(output: unknown): string {
         .join('\n');
 }
 
-/** Returns the command in the arguments of a shell call; a patch or a program is its own text. */
+/** Returns the command in the arguments of a shell call; a patch or program is itself the text. */
 function commandIn(text: string): string {
   return /"cmd"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1]?.replace(/^"|"$/g, '').replaceAll('\\"', '"') ?? text;
 }
 
-/** Returns the rollout of a thread: sessions/YEAR/MONTH/DAY/rollout-TIME-THREAD.jsonl, of today or the day before. */
+/** Returns the rollout of a thread: sessions/YEAR/MONTH/DAY/rollout-TIME-THREAD.jsonl, of today or yesterday. */
 function rolloutOf(threadId: string, env: NodeJS.ProcessEnv): string | null {
   const sessions = join(codexHome(env), 'sessions');
   if (!existsSync(sessions)) return null;
@@ -95,7 +95,7 @@ function rolloutOf(threadId: string, env: NodeJS.ProcessEnv): string | null {
   return null;
 }
 
-/** Returns the API error that the last ended turn of a rollout failed with, after which no Stop hook ran; null if there is none. */
+/** Returns the API error with which the last ended turn of a rollout failed, so that no Stop hook ran; null if there is none. */
 export function rolloutError(path: string | null): SessionError | null {
   return scan(path, '"task_complete"', ({ type, timestamp, payload }) => {
     const { type: kind, error } = fieldsOf(payload);
@@ -110,7 +110,7 @@ export function rolloutError(path: string | null): SessionError | null {
   });
 }
 
-/** Returns what a line of a rollout bills; null for another line. */
+/** Returns what a line of a rollout bills; null for any other line. */
 export function codexBilled({ type, payload }: Fields): { readonly id: string; readonly usage: UsageDelta } | null {
   if (type !== 'token_usage_record') return null;
   const { response_id, usage } = fieldsOf(payload);
@@ -131,7 +131,7 @@ export function usageOf(usage: Fields): UsageDelta {
 
 type ApiFailure = Omit<Extract<AgentMessage, { kind: 'api-error' }>, 'kind'>;
 
-/** Codex's sentences about a failed request (0.171), and the terms that a run is classified by. Apostrophes are typographic. */
+/** Codex's sentences about a failed request (0.171), and the terms for classifying a run. Apostrophes are typographic. */
 const SENTENCES: readonly (readonly [RegExp, term: string])[] = [
   [/hit your usage limit/i, 'rate_limit'],
   [/quota exceeded|billing details/i, 'billing_error'],
@@ -142,7 +142,7 @@ const SENTENCES: readonly (readonly [RegExp, term: string])[] = [
   ],
 ];
 
-/** Reads what Codex says about a failed turn. It gives no code with `exec`, only a sentence for people. */
+/** Reads Codex's error for a failed turn. With `exec` it gives no code, only a sentence for people. */
 export function apiFailure(message: string, now: Date = new Date()): ApiFailure {
   const status = Number(/\bstatus:? (\d{3})\b/.exec(message)?.[1] ?? Number.NaN);
   const named = SENTENCES.find(([form]) => form.test(message))?.[1];
@@ -155,7 +155,7 @@ export function apiFailure(message: string, now: Date = new Date()): ApiFailure 
   };
 }
 
-/** Returns the time in "try again at 7:34 PM" or "at Nov 30th, 2026 7:56 PM", a local one, as ISO-8601 UTC; or null. */
+/** Returns the local time in "try again at 7:34 PM" or "at Nov 30th, 2026 7:56 PM" as ISO-8601 UTC; or null. */
 function resetIn(message: string, now: Date): string | null {
   const [, day, hour = '', minute = '', half = ''] =
     /\bat (?:(\w{3} \d{1,2}(?:st|nd|rd|th)?,? \d{4}) )?(\d{1,2}):(\d{2}) ([AP])M/i.exec(message) ?? [];
@@ -163,7 +163,7 @@ function resetIn(message: string, now: Date): string | null {
   const at = day === undefined ? new Date(now) : new Date(`${day.replace(/(?<=\d)(?:st|nd|rd|th)/, '')} 00:00`);
   if (Number.isNaN(at.getTime())) return null;
   at.setHours((Number(hour) % 12) + (half.toUpperCase() === 'P' ? 12 : 0), Number(minute), 0, 0);
-  // A time without a day is the next one. The minute that it names may have begun.
+  // A time without a date is the next such time. The minute that it names may already have begun.
   if (day === undefined && at.getTime() + 60_000 < now.getTime()) at.setDate(at.getDate() + 1);
   return at.toISOString();
 }

@@ -9,7 +9,7 @@ import { apiFailure, rolloutReader, usageOf } from './rollout.ts';
 
 const ROLLOUT_MS = 1_000;
 
-/** Starts Codex for one turn and sends the prompt. It takes no message while it runs: hooks deliver steering. */
+/** Starts Codex for one turn and sends the prompt. It accepts no messages while it runs: hooks deliver steering. */
 export function startCodex(options: ProgramOptions): AgentRun {
   const { args, env, silenceMs } = options;
   const rollouts = rolloutReader(env);
@@ -22,7 +22,7 @@ export function startCodex(options: ProgramOptions): AgentRun {
     read: eventReader(rollouts.follow),
     measure: meter,
     before: ({ kind }, { guardedCalls }) => {
-      // Codex reports no hooks: ours record each call.
+      // Codex does not report hooks: ours record each call.
       const isGuarded = kind === 'tool-result' && guardedCalls === 0 && options.wasGuarded?.() === true;
       if (isGuarded) run.hear({ kind: 'hook', event: 'PreToolUse' });
       return true;
@@ -34,7 +34,7 @@ export function startCodex(options: ProgramOptions): AgentRun {
       rollouts.read().forEach(run.hear);
     },
     isOverdue: (silentMs) => silentMs > silenceMs,
-    // Its commands lead groups of their own. It ends them, which a SIGTERM would leave running.
+    // Its commands lead their own groups. Codex ends these on SIGINT; a SIGTERM would leave them running.
     interrupt: () => interrupt(run.process.pid),
     refused: refusedOptions,
   });
@@ -51,8 +51,8 @@ export function startCodex(options: ProgramOptions): AgentRun {
 }
 
 /**
- * Returns a function that counts the tokens of a run: those of each request, and at the end of a turn Codex's own total, which
- * lacks subagents. The usage is null while none are known.
+ * Returns a function that counts the tokens of a run: those of each request and, at the end of a turn, Codex's own total,
+ * which lacks subagents. The usage is null while none are known.
  */
 function codexMeter(): StreamWays['measure'] {
   const requests = new Map<string, UsageDelta>();
@@ -87,8 +87,8 @@ function refusedOptions(facts: RunFacts, { code, endedBy }: RunExit, complaint: 
 }
 
 /**
- * Reads lines of `codex exec --json`; null for a line that is no object. Accepts unknown types and fields. Calls `onThread` with the
- * id of the thread and of each subagent's.
+ * Reads lines of `codex exec --json`; null for a line that is not an object. Accepts unknown types and fields. Calls `onThread` with
+ * the id of the thread and of each subagent's.
  */
 export function eventReader(onThread: (id: string) => void): (line: string) => readonly AgentMessage[] | null {
   /** Calls that were announced before they ended. */
@@ -137,7 +137,7 @@ function threadsOf(event: Fields, item: Fields): string[] {
   return [textOf(event['thread_id']), ...stringsOf(item['receiver_thread_ids'])].filter((id) => id !== '');
 }
 
-/** Returns the tool call that an item is about; null for another item. The names are those that hooks get. */
+/** Returns the tool call that an item is about; null for any other item. The names are those that hooks get. */
 function callOf(item: Fields): Extract<AgentMessage, { kind: 'tool' }> | null {
   const named = namedCall(item);
   if (named === null) return null;
@@ -163,7 +163,7 @@ function namedCall(item: Fields): readonly [name: string, input: Fields] | null 
   }
 }
 
-/** Returns the command as the agent wrote it, without the shell that Codex runs it in. */
+/** Returns the command as the agent wrote it, without the shell in which Codex runs it. */
 function withoutShell(shown: string): string {
   const [words = []] = /^\S+ -l?c /.test(shown) ? commandWords(shown) : [];
   return words.length === 3 ? (words[2] ?? shown) : shown;

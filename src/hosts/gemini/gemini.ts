@@ -10,7 +10,7 @@ import type { HookGroup, HookPlace, Host, SessionTerms, UserHooks } from '../hos
 import { hookCommand, namedClient, onlyInClaudeCode, SESSION_HOOKS } from '../host.ts';
 import { EVENTS, MACHINE_FOLDER } from './payload.ts';
 
-/** Oldest supported Gemini CLI: the first one whose hooks were measured. */
+/** Oldest supported Gemini CLI: the first whose hooks were measured. */
 const OLDEST = '0.61.0';
 
 /** Begins the commands of our hooks, which do nothing in a session without a loop. */
@@ -124,7 +124,7 @@ function problemIn({ cwd, env, node, hookPath }: HookPlace): string | null {
   const user = settingsIn(settingsFile(env));
   const system = settingsIn(env['GEMINI_CLI_SYSTEM_SETTINGS_PATH'] || join(MACHINE_FOLDER, 'settings.json'));
   const defaults = settingsIn(env['GEMINI_CLI_SYSTEM_DEFAULTS_PATH'] || join(MACHINE_FOLDER, 'system-defaults.json'));
-  // A later one of these prevails, and of all lists only that of disabled hooks is joined.
+  // A later file of these prevails; of all lists, only that of disabled hooks is joined.
   const all = [defaults, user, settingsIn(join(cwd, '.gemini', 'settings.json')), system];
   const configs = all.map((settings) => fieldsOf(settings['hooksConfig']));
   if (lastOf('enabled', configs) === false) return 'hooksConfig.enabled switches all hooks off';
@@ -151,7 +151,7 @@ function lastOf(key: string, settings: readonly Fields[]): unknown {
   return settings.findLast((each) => each[key] !== undefined)?.[key];
 }
 
-/** Returns why the hook of an event is not ours as another or this version writes it; null if it is. */
+/** Returns why the hook of an event is not ours as this or another version writes it; null if it is. */
 function problemOf(event: string, found: readonly Fields[], wanted: HookGroup['hooks'][number] | undefined) {
   const group = found.find(({ hooks }) => listOf(hooks).some(isOurs));
   const hook = listOf(group?.['hooks']).find(isOurs);
@@ -164,7 +164,7 @@ function problemOf(event: string, found: readonly Fields[], wanted: HookGroup['h
   return isSame && isForAll ? null : `that of ${event} is not as init --gemini writes it`;
 }
 
-/** Returns whether Gemini CLI trusts a folder: in any other one it ignores the hooks of all settings. */
+/** Returns whether Gemini CLI trusts a folder: elsewhere, it ignores the hooks of all settings. */
 function isTrusted(cwd: string, env: NodeJS.ProcessEnv, settings: readonly Fields[]): boolean {
   const given = env['GEMINI_CLI_TRUST_WORKSPACE'];
   if (env['GEMINI_RESTRICTED_MODE'] === 'true' || given === 'false') return false;
@@ -217,7 +217,7 @@ function isOurs(entry: unknown): boolean {
 const PROGRAM = / '?(\/[^'"]+\.cjs)'? --host gemini/;
 const NODE = /\$\{RALPH_NODE:-([^}]*)\}/;
 
-/** Returns a hook's command without the folders of its programs, in which versions differ. */
+/** Returns a hook's command without the folders of its programs, which differ between versions. */
 function placeless(command: string): string {
   return command.replace(NODE, '').replace(PROGRAM, (_, path: string) => ` ${basename(path)} ${HOST}`);
 }

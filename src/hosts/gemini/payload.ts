@@ -15,7 +15,7 @@ export const EVENTS: Readonly<Record<string, SessionHook>> = {
   AfterAgent: 'Stop',
 };
 
-/** Returns an answer in the form of Gemini CLI, which reads JSON with exit code 0 and ignores fields that it does not know. */
+/** Returns an answer in the form of Gemini CLI, which reads JSON with exit code 0 and ignores unknown fields. */
 export function geminiOutput(event: string, answer: HookAnswer): HookOutput {
   return hookOutput(event, answer, {
     block: (prompt) => ({ decision: 'deny', reason: `${CONTINUES}${prompt}` }),
@@ -51,7 +51,7 @@ export const GEMINI_HOOKS: HookHost = {
   },
 };
 
-/** Claude Code's tool for each tool of Gemini CLI that does the same. Any other tool is judged as an unknown one. */
+/** Claude Code's tool for each equivalent tool of Gemini CLI. Any other tool is judged as an unknown one. */
 const TOOLS: Readonly<Record<string, string>> = {
   run_shell_command: 'Bash',
   write_file: 'Write',
@@ -72,8 +72,8 @@ const TOOLS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Beginning of the reason of a Stop that continues the session. Gemini CLI hands such a reason to its hooks as a prompt of the
- * user; `readGemini` knows it by this text.
+ * Beginning of the reason of a Stop that continues the session. Gemini CLI passes such a reason to its hooks as a user's
+ * prompt; `readGemini` recognises it by this text.
  */
 const CONTINUES = 'ralph-loop continues this session.\n\n';
 

@@ -13,35 +13,35 @@ export interface HookHost {
   readonly name: string;
   /**
    * Returns a payload with the events, tools and fields of Claude Code; `ignored` for a call that means nothing to a loop. Absent
-   * if the client uses these itself.
+   * if the client itself uses these.
    */
   readonly read?: (payload: Fields) => Fields | 'ignored';
   readonly output: (event: string, answer: HookAnswer) => HookOutput;
   readonly agentVariable: string;
-  /** The client drops a text for the agent in the answer before a call, and delivers one after it. */
+  /** Present if the client drops a text for the agent in the answer before a call, but delivers one after it. */
   readonly tellsAfterCalls?: true;
-  /** Its input names the working directory of the call; a hook itself runs in that of the session. */
+  /** True if its input names the working directory of the call; the hook itself runs in that of the session. */
   readonly namesCallDir: boolean;
-  /** The client takes no message from its runner while it works: its hooks deliver steering. */
+  /** True if the client takes no message from its runner while it works: its hooks deliver steering. */
   readonly hooksSteer: boolean;
   /**
-   * Returns why no hook sees all that the agent does with a shell, by the commands of the processes above the hook, the nearest
-   * first; null if hooks do, or nothing is known. Absent if they always do.
+   * Returns why hooks do not see everything that the agent does with a shell, by the commands of the processes above the hook,
+   * the nearest first; null if they do, or if nothing is known. Absent if they always do.
    */
   readonly whyUnseen?: (above: readonly (readonly string[])[]) => string | null;
-  /** Files of the user and of a project that decide whether the client runs our hooks. Absent for Claude Code. */
+  /** The user's and a project's files that decide whether the client runs our hooks. Absent for Claude Code. */
   readonly settings?: {
     readonly folder: string;
     readonly files: readonly string[];
     /** Variable that names another folder of the user, or another home. */
     readonly variable: string;
     readonly namesHome: boolean;
-    /** Folder of the settings of all users of the machine. */
+    /** Folder of the settings for all users of the machine. */
     readonly machine: string;
   };
 }
 
-/** Returns the folders with settings of a client, of the user and of projects. */
+/** Returns the folders with a client's settings, of the user and of projects. */
 export function clientFolders(
   { folder, variable, namesHome }: NonNullable<HookHost['settings']>,
   home: string,
@@ -53,20 +53,20 @@ export function clientFolders(
   return [user, ...projects.map((project) => join(project, folder))];
 }
 
-/** What a client has in a form of its own. */
+/** The parts of an answer for which a client has its own form. */
 interface OutputForm {
   /** Returns the fields that continue a turn with this prompt. */
   readonly block: (prompt: string) => object;
-  /** Denies a call; `more` has the end of the turn and the text for the user, if there are any. */
+  /** Denies a call; `more` has the end of the turn and the text for the user, if any. */
   readonly denial: (why: string, more: object) => HookOutput;
-  /** Returns the client's name of an event whose answer may have context for the model; null for any other. */
+  /** Returns the client's name of an event whose answer may contain context for the model; null for any other event. */
   readonly takesContext: (event: string) => string | null;
 }
 
 /** Events whose reason continues the turn. */
 const GOES_ON = ['Stop', 'SubagentStop'];
 
-/** Returns an answer in the form of a client other than Claude Code, with no field that it does not need. */
+/** Returns an answer in the form of a client other than Claude Code, without unnecessary fields. */
 export function hookOutput(event: string, answer: HookAnswer, { block, denial, takesContext }: OutputForm): HookOutput {
   const { decision, reason, systemMessage, stopReason, hookSpecificOutput: more } = answer;
   const said = filled(systemMessage).length === 0 ? {} : { systemMessage };

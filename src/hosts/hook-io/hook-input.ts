@@ -1,7 +1,7 @@
 import { fieldsOf, isFields, parseFields, textOf } from '../fields.ts';
 import type { HookHost } from './hook-host.ts';
 
-/** Payload of a hook, reduced to what this program uses, each field checked for its type. */
+/** Payload of a hook, reduced to what this program uses, with the type of each field checked. */
 export interface HookInput {
   readonly event: string;
   readonly sessionId: string;
@@ -24,7 +24,7 @@ interface BackgroundTask {
   readonly command: string | null;
 }
 
-/** Parses the payload of a hook, which `read` brings into the form of Claude Code; null if event or session are missing. */
+/** Parses the payload of a hook, which `read` converts to the form of Claude Code; null if event or session are missing. */
 export function parseHookInput(text: string): HookInput | null;
 export function parseHookInput(text: string, read: HookHost['read']): HookInput | 'ignored' | null;
 export function parseHookInput(text: string, read: HookHost['read'] = (same) => same): HookInput | 'ignored' | null {
@@ -49,7 +49,7 @@ export function parseHookInput(text: string, read: HookHost['read'] = (same) => 
   };
 }
 
-/** Most levels of a tool's input that are read: more would exhaust the stack of what looks through it. */
+/** Maximum depth of a tool's input: more would exhaust the stack of the code that searches it. */
 const MAX_LEVELS = 500;
 
 function isReadable(input: unknown): boolean {
@@ -72,7 +72,7 @@ function string(value: unknown, emptyCounts = false): string | null {
   return typeof value === 'string' && (emptyCounts || value !== '') ? value : null;
 }
 
-/** Reads a path. No file name contains a NUL, which makes node throw a TypeError instead of a system error. */
+/** Reads a path. No file name contains a NUL, for which node throws a TypeError instead of a system error. */
 function path(value: unknown): string | null {
   const text = string(value);
   return text?.includes('\0') ? null : text;
@@ -81,7 +81,7 @@ function path(value: unknown): string | null {
 export interface HookToolCall {
   readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** The input is an object of at most 500 levels; otherwise `input` is empty. */
+  /** True if the input is an object of at most 500 levels; otherwise `input` is empty. */
   readonly isReadable: boolean;
   readonly id: string;
   readonly agentId: string | null;

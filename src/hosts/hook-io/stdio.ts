@@ -23,7 +23,7 @@ function readSome(descriptor: number, chunk: Buffer): number {
   }
 }
 
-/** Answer of a hook, as the client reads it. Each event uses a part of it. */
+/** Answer of a hook, as the client reads it. Each event uses some of the fields. */
 export interface HookAnswer {
   readonly continue?: false;
   readonly stopReason?: string;

@@ -57,7 +57,7 @@ const stateFiles: Check = ({ projectDir, env }) =>
 const TIME_LIMIT_MS = 30_000;
 const STOP = 'ralph-stop-hook.cjs';
 
-/** Runs the Stop command like the client, on a sample loop: it must block, and be silent without RALPH_ACTIVE. */
+/** Runs the Stop command as the client does, on a sample loop: it must block, and be silent without RALPH_ACTIVE. */
 const selfTest: Check = (examined) => {
   const { sources, projectDir, platform, bundle } = examined;
   const registered = sources
@@ -147,7 +147,7 @@ export interface Finding extends Omit<Outcome, 'repair' | 'isInit'> {
   readonly repair?: (() => void) | undefined;
 }
 
-/** Checks by stable name, in the order in which a person would look. */
+/** Checks by stable name, in the order in which a person would examine them. */
 const CHECKS: Readonly<Record<string, Check>> = {
   'node-on-path': environment.nodeOnPath,
   client: environment.client,
@@ -172,7 +172,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
 
 /** Finds everything that can prevent a loop in this project. Changes nothing; a finding's `repair` does. */
 export function examine(examined: Examined): Finding[] {
-  // Only if init has run before: setting up a project is the user's decision. A live loop would restore what changes.
+  // Only if init has run before: setting up a project is the user's decision. A live loop would revert the change.
   const pluginEnabled = isPluginEnabled(examined.sources);
   const init = (): void => void initProject({ ...examined, pluginEnabled });
   const isAgain = readManifest(examined.projectDir) !== null;

@@ -20,7 +20,7 @@ const OLDEST_NODE = '20.12.0';
 const TESTED = '2.1.332';
 const TIME_LIMIT_MS = 10_000;
 
-/** Finds node like the hooks: on the PATH of a non-login shell, in this environment. */
+/** Finds node as the hooks do: on the PATH of a non-login shell, in this environment. */
 export const nodeOnPath: Check = ({ env, platform, node }) => {
   const own = env['RALPH_NODE'];
   const program = own || 'node';
@@ -99,7 +99,7 @@ export const workspaceTrust: Check = ({ projectDir, env }) => {
 
 function trustedDirs(env: NodeJS.ProcessEnv): Set<string> {
   const path = join(env['CLAUDE_CONFIG_DIR'] || homeFolder(env), '.claude.json');
-  // Without this file no client has run for this user yet.
+  // Without this file, no client has run for this user yet.
   const { projects } = readObject(path) as { projects?: Record<string, { hasTrustDialogAccepted?: unknown } | null> };
   const entries = Object.entries(projects ?? {});
   return new Set(entries.flatMap(([dir, project]) => (project?.hasTrustDialogAccepted === true ? [dir] : [])));
@@ -133,7 +133,7 @@ export const sandbox: Check = ({ env, platform }) => {
 
 function nearestExisting(dir: string): string {
   for (let at = dir; ; at = dirname(at)) {
-    // Writing to one that is out of reach reports the problem.
+    // A path that is out of reach is returned: writing to it reports the problem.
     if (dirname(at) === at || ifOutOfReach(() => statSync(at, { throwIfNoEntry: false }), at)) return at;
   }
 }

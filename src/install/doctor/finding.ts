@@ -44,11 +44,11 @@ export interface Outcome {
   readonly fix: string | null;
   /** Repairs it without losing anything of the user's: a function, or another run of `init`; undefined if only a person can. */
   readonly repair?: (() => void) | 'init' | undefined;
-  /** The fix is a run of `init`. */
+  /** True if the fix is a run of `init`. */
   readonly isInit?: boolean;
 }
 
-/** Examines one thing and returns the results; none if the check does not apply. */
+/** Examines one thing and returns the results; empty if the check does not apply. */
 export type Check = (examined: Examined) => readonly Outcome[];
 
 export const ok = (message: string): Outcome => ({ level: 'ok', message, fix: null });

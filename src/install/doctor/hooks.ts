@@ -172,7 +172,7 @@ function foreignFile(path: string): Outcome {
   return error(message, advise('move it away.', 'Then', 'init'));
 }
 
-/** Finds Stop hooks of others: they also answer every Stop, and may block after our loop has ended. */
+/** Finds Stop hooks of others: they also answer every Stop, and may block it after our loop has ended. */
 export const otherHooks: Check = ({ projectDir, sources, env }) => {
   const problems = otherStopHooks(projectDir, sources, env).map((hook): Outcome => {
     if (hook.isOfLoop) {

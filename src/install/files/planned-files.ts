@@ -16,7 +16,7 @@ export interface PlannedFile {
 const DRAFT_SKILL = 'skills/ralph-draft';
 export const HOOKS_HOME = '.claude/hooks';
 export const TASK_SCHEMA = 'schemas/ralph-md-frontmatter.schema.json';
-/** Folder of that schema in a project without our skill. No loop can have its name, and git ignores it. */
+/** Folder of the schema in a project without our skill. No loop can have its name, and git ignores it. */
 export const SCHEMA_FOLDER = '.ralph/.schemas';
 export const RUNTIME_IGNORE = '.claude/context/runtime/.gitignore';
 
@@ -44,7 +44,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 export const LAUNCHERS: readonly string[] = ['.claude/ralph/ralph-audit.sh', '.claude/ralph/ralph-audit.bat'];
 
 /**
- * Files of the bundle in a project's copy of the skill: all that its document lists, without the web page; report and
+ * Files of the bundle in a project's copy of the skill: everything its document lists, but not the web page; report and
  * dashboard come with the npm package and the plugin.
  */
 const COPIED = [
@@ -82,7 +82,7 @@ export function plannedFiles(bundle: string, projectDir: string): PlannedFile[] 
   ];
 }
 
-/** Returns whether this program runs from the bundle inside the project: then nothing has to be copied. */
+/** Returns whether this program runs from the bundle inside the project, so that nothing has to be copied. */
 export function runsFromProject(bundle: string, projectDir: string): boolean {
   return bundle === join(realpathSync(projectDir), ...BUNDLE_HOME.split('/'));
 }

@@ -4,7 +4,7 @@ import { READERS, SHELL_EXPORTS, STOP_TIMEOUT_SECONDS } from '../../engine/schem
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { shellWord } from '../../text/quote.ts';
 
-/** Hook as stored in the client's settings. With `args` the client starts the command itself, without a shell. */
+/** Hook as stored in the client's settings. With `args`, the client starts the command itself, without a shell. */
 export interface CommandHook {
   readonly type: 'command';
   readonly command: string;
@@ -31,8 +31,8 @@ type HookEvent =
 export type Registration = Partial<Readonly<Record<HookEvent, readonly HookGroup[]>>>;
 
 /**
- * First line of the client's hooks, which ends them without a loop, and where the launcher has passed hooks of its own
- * (Windows). A hook file is ours by this line, never by its name.
+ * First line of the client's hooks. It ends them without a loop, and if the launcher has passed its own hooks
+ * (Windows). A hook file is recognised as ours by this line, never by its name.
  */
 export const HOOK_GUARD =
   "if(process.env.RALPH_ACTIVE!=='1'||process.env.RALPH_HOOKS&&process.argv.includes('--registered'))process.exit(0);";
@@ -70,13 +70,13 @@ const TOOL_HOOKS: readonly HookDefinition[] = [
   ['PostToolUseFailure', 'post-tool-use.cjs', 'ralph-loop: noting the call', 'silent'],
 ];
 
-/** Files of the client's hooks in a bundle; the agents of router mode register the last ones. */
+/** Files of the client's hooks in a bundle; the last ones are registered by the agents of router mode. */
 export const HOOK_FILES = [
   ...new Set([...SESSION_HOOKS, ...TOOL_HOOKS].map(([, file]) => file)),
   'router-tool-use.cjs',
 ];
 
-/** Value of RALPH_HOOKS in a client whose hooks the launcher or the runner has passed: registered ones stay silent. */
+/** Value of RALPH_HOOKS in a client that got its hooks from the launcher or the runner: registered ones stay silent. */
 export const PASSED_HOOKS = 'passed';
 
 /** Location of hooks: how a command names one, and whether it is registered or passed for one loop. */
@@ -97,7 +97,7 @@ const PROJECT: Place = {
   asWord: (file) => `\${CLAUDE_PROJECT_DIR}${inProject(file)}`,
 };
 
-/** Location in a plugin, for whose hooks the client sets the variable. */
+/** Location in a plugin; the client sets the variable for its hooks. */
 const PLUGIN: Place = {
   registered: true,
   inShell: (file) => `"$CLAUDE_PLUGIN_ROOT/hooks/${file}"`,
@@ -115,10 +115,10 @@ export function fullRegistration(bundle: string, platform: NodeJS.Platform = pro
 }
 
 /**
- * Returns the hooks of a runner's agent: tool calls, and SessionStart to keep nested clients out, for which the client's first
- * request waits: `sh` does it in the time of a process. The runner hears of every call from its agent, so a call of READERS
- * starts node only if the loop has private files or was cancelled. `marks` is null for a loop that has private files at its
- * start: then no mark, which a program could forge, frees a read.
+ * Returns the hooks of a runner's agent: tool calls, and SessionStart to keep nested clients out. The client's first request
+ * waits for SessionStart, so `sh` does its work in a single process. The runner hears of every call from its agent, so a call
+ * of READERS starts node only if the loop has private files or was cancelled. `marks` is null if a loop has private files at
+ * its start: then no mark, which a program could forge, frees a read.
  */
 export function agentRegistration(
   bundle: string,
@@ -143,16 +143,16 @@ export function agentRegistration(
   return Object.fromEntries(Object.entries(all).map(([event, groups]) => [event, groups.flatMap(split)]));
 }
 
-/** Does what the hook's file does in the client of a runner: clients that the agent's shell starts take no part in the loop. */
+/** Does what the hook's file does in a runner's client: clients started by the agent's shell stay outside the loop. */
 const KEEP_OUT = `[ -z "$CLAUDE_ENV_FILE" ] || printf '%s\\n' '${SHELL_EXPORTS}' >> "$CLAUDE_ENV_FILE"`;
 
-/** Files by which a shell sees that a call of READERS needs no guard. */
+/** Files that show a shell that a call of READERS needs no guard. */
 export type ReadMarks = Pick<LoopFiles, 'freeReads' | 'cancellation'>;
 
 /**
  * Returns the plugin's hooks. They run `sh` if the plugin was built on Unix, and node if it was built on Windows, where each
- * event of a session without a loop starts node. A missing program must not block every tool call, so there the guard refuses by
- * its exit code; `onFailure` is for one that hangs until its timeout.
+ * event of a session without a loop starts node. A missing program must not block every tool call, so the guard refuses by its
+ * exit code; `onFailure` is for a guard that hangs until its timeout.
  */
 export function pluginRegistration(platform: NodeJS.Platform = process.platform): Registration {
   const all = registration([...SESSION_HOOKS, ...TOOL_HOOKS], platform, PLUGIN);
@@ -211,7 +211,7 @@ function unixCommand([event, file, , withoutNode]: HookDefinition, { registered,
 /** Disables V8's helper threads, which cost a process of a few milliseconds 1.4 of 21 ms. */
 const NODE_FLAGS = '--v8-pool-size=0';
 
-/** Returns the command without a shell: the client starts node itself and fills in the directory (measured). */
+/** Returns the command without a shell: the client itself starts node and fills in the directory (measured). */
 function windowsCommand([event, file]: HookDefinition, place: Place): Pick<CommandHook, 'command' | 'args'> {
   const more = event === 'Stop' ? ['--timeout', String(STOP_TIMEOUT_SECONDS)] : [];
   const registered = place.registered ? ['--registered'] : [];

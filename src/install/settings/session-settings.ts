@@ -27,7 +27,7 @@ export interface AgentSettings {
   readonly permissions?: RestrictingRules;
 }
 
-/** The client's permission rules that restrict, and those of a sandbox, which allow what it confines. */
+/** The client's permission rules that restrict, and those of a sandbox, which allow what the sandbox confines. */
 interface RestrictingRules {
   readonly deny: readonly string[];
   readonly ask: readonly string[];
@@ -49,7 +49,7 @@ export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform =
       ...variablesOf(loop),
       // Empty, so that no settings file can name another driver.
       RALPH_DRIVER: '',
-      // An idle iteration makes no tool call: the client would override the ninth consecutive one.
+      // An idle iteration makes no tool call: the client would override the ninth consecutive block.
       CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0',
       ...(loop.userStatusLine === null ? {} : { RALPH_USER_STATUS_LINE: loop.userStatusLine }),
     },
@@ -78,7 +78,7 @@ export function agentSettings(
   };
 }
 
-/** Returns the variables by which the hooks of a client know their loop. */
+/** Returns the variables by which a client's hooks identify their loop. */
 function variablesOf({ loopId, name, node, outsideRoot }: StartedLoop) {
   return {
     RALPH_ACTIVE: '1',
@@ -90,7 +90,7 @@ function variablesOf({ loopId, name, node, outsideRoot }: StartedLoop) {
   };
 }
 
-/** Returns the restrictions in the user's settings, for an agent that does not load these; undefined if there are none. */
+/** Returns the restrictions in the user's settings, for an agent that does not load them; undefined if there are none. */
 export function userRestrictions(env: NodeJS.ProcessEnv): RestrictingRules | undefined {
   const { deny, ask } = fieldsOf(readObject(join(clientConfigDir(env), 'settings.json'))['permissions']);
   const rules = { deny: stringsOf(deny), ask: stringsOf(ask) };

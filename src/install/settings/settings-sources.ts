@@ -22,7 +22,7 @@ export function settingsSources(
   return (['project', 'local', 'user', 'managed'] as const).map((name) => source(name, files[name]));
 }
 
-/** Returns whether a name in `enabledPlugins`, followed by its marketplace, is that of our plugin. */
+/** Returns whether a name in `enabledPlugins`, which its marketplace follows, is that of our plugin. */
 export const isOurPlugin = (name: string): boolean => name.startsWith('ralph-loop@');
 
 /** Returns whether the client loads the plugin in this project, according to the most specific settings file that names it. */
@@ -61,8 +61,8 @@ function readSettings(text: string, path: string, comments = false) {
 }
 
 /**
- * Returns the syntax tree of a settings file's text, or null for an empty one. Throws `refused` if it is broken, also by
- * comments unless its client allows them.
+ * Returns the syntax tree of a settings file's text; null for an empty text. Throws `refused` if it is broken, or has
+ * comments that its client does not allow.
  */
 export function parseSettings(text: string, path: string, comments = false): Node | null {
   const { root, problem } = readSettings(text, path, comments);
@@ -70,12 +70,12 @@ export function parseSettings(text: string, path: string, comments = false): Nod
   return root;
 }
 
-/** Returns an error for a file that the user has to fix before anything is written. */
+/** Returns an error about a file that the user has to fix before anything is written. */
 export function unchanged(problem: string): RalphError {
   return new RalphError('refused', `${problem} Fix it first; nothing was written.`);
 }
 
-/** Returns the value of a property; of several with the same name the last, like JSON.parse. */
+/** Returns the value of a property; if several have the name, the last one, as in JSON.parse. */
 export function memberOf(object: Node, key: string): Node | null {
   const properties = (object.children ?? []).filter(({ children }) => children?.[0]?.value === key);
   return properties.at(-1)?.children?.[1] ?? null;

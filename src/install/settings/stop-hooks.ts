@@ -77,7 +77,7 @@ export function refuseOtherLoops(projectDir: string, env: NodeJS.ProcessEnv): vo
   throw new RalphError('refused', otherLoopText(hook, projectDir));
 }
 
-/** Says what another loop's Stop hook does, and how to take it out. */
+/** Says what another loop's Stop hook does, and how to remove it. */
 export function otherLoopText({ source, file }: OtherStopHook, projectDir: string): Message {
   const shown = file?.replace(`${projectDir}/`, '') ?? 'a command';
   const text = `${source} registers the Stop hook of another loop (${shown}): it answers beside ours and changes our state file.`;
@@ -90,7 +90,7 @@ interface Plugin {
   readonly isOurs: boolean;
 }
 
-/** Returns the files that the words of a command name, with their texts. */
+/** Returns the files named by the words of a command, with their texts. */
 function scriptsIn(command: string, projectDir: string, plugin: Plugin | null, env: NodeJS.ProcessEnv) {
   const variables: Record<string, string | undefined> = {
     CLAUDE_PROJECT_DIR: projectDir,
@@ -115,7 +115,7 @@ function pluginHooks(sources: readonly SettingsSource[], env: NodeJS.ProcessEnv)
     ),
   );
   if (enabled.size === 0) return [];
-  // A file in another client's format: its hooks stay unknown.
+  // The file is in another client's format: its hooks stay unknown.
   const installed = readObject(join(clientConfigDir(env), 'plugins', 'installed_plugins.json'))['plugins'];
   return Object.entries(fieldsOf(installed))
     .filter(([name]) => enabled.has(name))

@@ -8,14 +8,14 @@ import { bundleDir, readText } from '../project-files.ts';
 import { hookPath } from './registration.ts';
 import { withoutHooks } from './withdraw-registration.ts';
 
-/** End of the name of a copy that is made before the first change of the user's file. */
+/** End of the name of the copy made before the first change of the user's file. */
 const COPY = '.before-ralph-loop';
 
 export interface UserHooksChange {
   readonly path: string;
-  /** null if the file does not exist. */
+  /** Null if the file does not exist. */
   readonly before: string | null;
-  /** null to remove the file, which has nothing of the user's. */
+  /** Null to remove the file, which contains nothing of the user's. */
   readonly after: string | null;
 }
 
@@ -24,7 +24,7 @@ export function hookPlace(cwd: string, env: NodeJS.ProcessEnv): HookPlace {
   return { cwd, env, node: process.execPath, hookPath: (file) => hookPath(bundleDir(), file) };
 }
 
-/** Returns the user's file with our hooks; those that are in it as they should be keep their place, by which they are trusted. */
+/** Returns the user's file with our hooks. Hooks that are already correct keep their place, by which they are trusted. */
 export function withUserHooks({ file, groups, isOurs, comments }: UserHooks, env: NodeJS.ProcessEnv) {
   const path = file(env);
   const before = readText(path);
@@ -49,7 +49,7 @@ export function withoutUserHooks(hooks: UserHooks, env: NodeJS.ProcessEnv): User
   return { path, before, after: isOurFile ? null : after };
 }
 
-/** Returns the copy with our hooks as this program writes them; null if it is broken, and so tells nothing. */
+/** Returns the copy with our hooks as this program writes them; null if it is broken and so shows nothing. */
 function addedTo(copy: string, { groups, comments }: UserHooks, path: string) {
   return nullIfRefused(() => addRegistration(copy, groups(hookPlace(path, {})), path, comments));
 }
@@ -68,10 +68,10 @@ export async function userHooksProblem(
   }
 }
 
-/** Returns where our hooks stand: in the user's file or in our plugin for this client; null if in neither. */
+/** Returns where our hooks are: in the user's file or in our plugin for this client; null if in neither. */
 export function userHooksPlace(hooks: UserHooks, env: NodeJS.ProcessEnv): string | null {
   if (hooks.hasPlugin(env)) return 'the plugin ralph-loop';
-  // Every hook of ours asks for it: a broken file without it is not our concern.
+  // Every hook of ours contains this variable: a broken file without it is not our concern.
   if (readText(hooks.file(env))?.includes('RALPH_ACTIVE') !== true) return null;
   const { path, before, after } = withoutUserHooks(hooks, env);
   return before === after ? null : path;

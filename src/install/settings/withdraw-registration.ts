@@ -4,7 +4,7 @@ import { type SettingsRecord, withoutMark } from '../project-files.ts';
 import { memberOf, parseSettings } from './settings-sources.ts';
 import { isOurHook } from './stop-hooks.ts';
 
-/** Removes our hooks; restores an unchanged file byte for byte. null if nothing is left. Throws `refused` if it is broken. */
+/** Removes our hooks; restores an unchanged file byte for byte. Null if nothing is left. Throws `refused` if it is broken. */
 export function withdrawRegistration(settings: string, record: SettingsRecord | null, path: string): string | null {
   const { mark, body } = withoutMark(settings);
   if (record !== null && sha256(settings) === record.after) {
@@ -18,8 +18,8 @@ export function withdrawRegistration(settings: string, record: SettingsRecord | 
 }
 
 /**
- * Removes the hooks for which `isTaken` holds, and the containers in `created` that they leave empty; undefined: all such containers.
- * Comments stay. Throws `refused` if it is broken.
+ * Removes the hooks for which `isTaken` is true, and the containers in `created` that they leave empty; undefined: all such
+ * containers. Comments stay. Throws `refused` if the file is broken.
  */
 export function withoutHooks(
   settings: string,
@@ -37,7 +37,7 @@ function ended(text: string, record: SettingsRecord | null): string | null {
   return record?.createdFile === true && /^\s*(\{\s*\})?\s*$/.test(text) ? null : text;
 }
 
-/** Returns the text without the first entry to remove, or a container that it leaves empty; null if none is left. */
+/** Returns the text without the first entry to remove, or a container left empty; null if none is left. */
 function withoutNext(
   text: string,
   root: Node | null,
@@ -46,12 +46,12 @@ function withoutNext(
 ): string | null {
   const hooks = root && memberOf(root, 'hooks');
   if (!root || hooks?.type !== 'object') return null;
-  // A container stays for a comment that is in it.
+  // A container stays if it contains a comment.
   const isAlone = ({ children }: Node, around: Node | undefined): boolean =>
     children?.length === 1 &&
     around !== undefined &&
     !hasComment(text.slice(around.offset, around.offset + around.length));
-  // Without a record, the author of an empty container is unknown, and it is removed.
+  // Without a record, it is unknown who created an empty container, and it is removed.
   const mayGo = (key: string): boolean => created?.includes(key) !== false || created.includes('hooks');
   for (const property of hooks.children ?? []) {
     const [key, list] = property.children ?? [];
@@ -70,7 +70,7 @@ function withoutNext(
   return null;
 }
 
-/** Returns the text without a child and its comma, and without the white space around it unless a comment is there. */
+/** Returns the text without a child and its comma, and without the white space around it unless there is a comment. */
 function without(text: string, parent: Node, child: Node): string {
   const children = parent.children ?? [];
   const index = children.indexOf(child);

@@ -97,7 +97,7 @@ function hintOf({ status, waiting, attached, others, next }: View): string {
   return next === 'stop' ? LIVE_TEXTS.hints.stopping : LIVE_TEXTS.hints.work;
 }
 
-/** Leaves out what stands between the first and the last key while the hint is too long. */
+/** Omits keys between the first and the last one while the hint is too long. */
 function shortened(hint: string, width: number): string {
   const [first = '', , ...others] = hint.split(' · ');
   return others.length === 0 || cells(hint) <= width ? hint : shortened([first, ...others].join(' · '), width);

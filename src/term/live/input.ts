@@ -133,7 +133,7 @@ const BY_NAME = new Map(
   ),
 );
 
-/** Sequences of terminals with extended keys, which have no name in node. */
+/** Sequences of terminals with extended keys, for which node has no name. */
 const BY_SEQUENCE = new Map<string, Action | 'newline'>([
   ['\u001b[13;2u', 'newline'],
   ['\u001b[27;2;13~', 'newline'],
@@ -142,12 +142,12 @@ const BY_SEQUENCE = new Map<string, Action | 'newline'>([
   ['\u001b[27u', 'escape'],
 ]);
 
-/** Pattern for a control sequence without its last byte: node cuts those with more parameters than it expects. */
+/** Pattern for a control sequence without its last byte: node cuts sequences with more parameters than it expects. */
 const CUT_SEQUENCE = /^\u001b\[[0-?]+$/;
 const CONTROL = /[\u0000-\u001f\u007f]/;
-/** Time after which a lone Escape is the key and not the beginning of a sequence, in milliseconds. */
+/** Milliseconds after which a lone Escape is the key and not the beginning of a sequence. */
 const ESCAPE_MS = 40;
-/** Time after which an unterminated paste is over, in milliseconds. */
+/** Milliseconds after which an unterminated paste is over. */
 const PASTE_MS = 1_000;
 
 /** Calls `onKey` for each key that the terminal sends, in order. Returns a function that stops this. */

@@ -14,7 +14,7 @@ const TICK_MS = 1_000;
 const KEYS_ON = '\u001b[?2004h';
 const KEYS_OFF = '\u001b[?2004l\u001b[?25h\u001b[?7h';
 
-/** What the terminal shows and whom it tells. */
+/** The contents of the terminal, and the functions it calls. */
 interface Shown {
   readonly get: () => Pick<Scene, 'view' | 'input'>;
   readonly printed: (view: View) => void;
@@ -32,7 +32,7 @@ export class LiveTerminal {
   #drawn: Drawn = NOTHING_DRAWN;
   #due: NodeJS.Timeout | null = null;
   #isOpen = true;
-  /** Time since which the shell has the terminal, in epoch milliseconds; null while this process has it. */
+  /** Time since which the shell has had the terminal, in epoch milliseconds; null while this process has it. */
   #awaySince: number | null = null;
 
   constructor(input: NodeJS.ReadStream, output: NodeJS.WriteStream, paint: Paint, shown: Shown) {
@@ -48,7 +48,7 @@ export class LiveTerminal {
     process.on('uncaughtExceptionMonitor', this.close);
     process.on('SIGCONT', this.#comeBack);
     this.#tick = setInterval(() => {
-      // Without job control the process was not stopped at all, and some shells send no SIGCONT to a running job.
+      // Without job control, the process was not stopped at all, and some shells send no SIGCONT to a running job.
       if (this.#awaySince !== null && Date.now() - this.#awaySince > STOPS_MS) this.#comeBack();
       else this.#paintNow();
     }, TICK_MS);
@@ -206,7 +206,7 @@ function rowsOf(lines: readonly Line[], columns: number, paint: Paint): string[]
 
 const MARKDOWN = /\*\*(\S(?:[^*]*\S)?)\*\*|`([^`]+)`|^#{1,6} (.+)$/g;
 
-/** Renders bold, inline code and headings of a row; a mark that is cut by the end of the row stays. */
+/** Renders bold, inline code and headings of a row; keeps a mark that is cut by the end of the row. */
 function rendered(text: string, paint: Paint): string {
   return text.replace(MARKDOWN, (_, bold?: string, code?: string, heading?: string) =>
     code === undefined ? paint('bold', bold ?? heading ?? '') : paint('cyan', code),

@@ -8,9 +8,9 @@ import { LIVE_TEXTS } from './messages.ts';
 import { nextView, withHeading } from './next-view.ts';
 import { NEW_VIEW, type View } from './view.ts';
 
-/** Text that, entered alone, allows the call that was denied last. A whole message never begins one by accident. */
+/** Text that, entered alone, allows the last denied call. A whole message is never taken for it by accident. */
 const ALLOW = 'a';
-/** Maximum number of lines kept of a loop that is not in focus. */
+/** Maximum number of lines kept for a loop that is not in focus. */
 const MOST_UNSEEN = 200;
 
 /** Actions of the user on a running loop. Each throws RalphError if it is not possible. */
@@ -34,7 +34,7 @@ interface LiveViewOptions {
   readonly input: NodeJS.ReadStream;
   readonly output: NodeJS.WriteStream;
   readonly env: NodeJS.ProcessEnv;
-  /** Another process drives the loops. */
+  /** True if another process drives the loops. */
   readonly attached?: boolean;
 }
 
@@ -112,7 +112,7 @@ export class LiveView {
     if (loops.length > 1) this.#views.set(this.#focus, withHeading(view, LIVE_TEXTS.border(view.name)));
   }
 
-  /** Shows another loop instead of an ended one, below the last output of that. */
+  /** Shows another loop instead of an ended one, below the ended one's last output. */
   #leaveEnded(): void {
     const next = [...this.#views].find(([loop, { status }]) => loop !== this.#focus && status !== 'ended')?.[0];
     const { status, lines } = this.#viewOf(this.#focus);

@@ -21,7 +21,7 @@ export const LIVE_TEXTS = {
     pause: 'pauses after this iteration',
     waiting: 'waiting',
   },
-  /** A rule without parentheses is for every call of a tool. */
+  /** A rule without parentheses applies to every call of a tool. */
   allow: (rule: string): string =>
     `  a, Enter: allow ${rule.includes('(') ? rule : `every call of ${rule}`} in this loop`,
   more: (count: number): string => `and ${count} more`,

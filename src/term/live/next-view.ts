@@ -49,7 +49,7 @@ const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
   'agent.interrupting': (view) => ({ ...view, interrupting: true }),
   'agent.after-iteration': (view, { next }) => ({ ...(next === 'pause' ? atWork(view) : view), next }),
   'loop.paused': (view, { reason }) => {
-    // The runner, which reads the state, can tell of a pause before the event of the one who asked for it.
+    // The runner reads the state, so it may report a pause before the event of whoever requested it.
     if (reason === 'operator' && view.next === 'pause' && view.status === 'running') return view;
     return { ...closeText(view), status: 'paused', waiting: null, paused: reason, calls: [], silentSince: null };
   },
@@ -73,7 +73,7 @@ export function nextView(view: View, told: RunnerEvent, at: number): View {
   return withClock((NEXT[event.type] as Next<RunnerEvent['type']>)(view, event, at), at);
 }
 
-/** Stops the clock with a pause, and lets it go on after it: `max_time` does not count a pause. */
+/** Stops the clock at a pause and restarts it after it: `max_time` does not count a pause. */
 function withClock(view: View, at: number): View {
   const { status, startedAt, pausedAt } = view;
   if (status === 'paused') return pausedAt === null ? { ...view, pausedAt: at } : view;
@@ -141,7 +141,7 @@ function agentEnded(view: View, event: RunnerEventOf<'agent.ended'>): View {
     isCostPartial: view.isCostPartial || (usage !== null && costUsd === null),
     tokens: view.tokens + (usage === null ? view.runTokens : billedTokens(usage)),
     runTokens: 0,
-    // Only its own runner tells of the pause that begins now.
+    // Only its own runner reports the pause that begins now.
     ...(view.next === 'pause' && { status: 'paused', paused: 'operator' }),
   };
 }

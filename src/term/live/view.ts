@@ -3,7 +3,7 @@ import { redact } from '../../text/redact/redact.ts';
 import { type Paint, printable, type Style } from '../format.ts';
 import { cells, fitText, wrap } from '../write-text.ts';
 
-/** Line to be printed once above the live rows; from then on it belongs to the scroll-back. */
+/** Line to be printed once above the live rows; from then on, it belongs to the scroll-back. */
 export interface Line {
   readonly spans: readonly Span[];
   /** Treatment of a long line: wrapped into rows, indented like the first (`hang`), or cut. */
@@ -38,9 +38,9 @@ export interface View {
   readonly interrupting: boolean;
   readonly iteration: number;
   readonly maxIterations: number | null;
-  /** Epoch milliseconds, later by the time in which the loop was stopped; null before the loop has begun. */
+  /** Epoch milliseconds, shifted by the time for which the loop was stopped; null before the loop has begun. */
   readonly startedAt: number | null;
-  /** Epoch milliseconds since which the loop is paused, while it is. */
+  /** Epoch milliseconds since which the loop has been paused; null if it is not. */
   readonly pausedAt: number | null;
   readonly costUsd: number | null;
   /** True if the cost of a run is unknown. */
@@ -53,9 +53,9 @@ export interface View {
   readonly window: number | null;
   readonly checklist: { readonly done: number; readonly total: number } | null;
   readonly calls: readonly OpenCall[];
-  /** Epoch milliseconds since which the agent of an iteration has shown nothing yet; null once it has. */
+  /** Epoch milliseconds since which the agent of an iteration has been silent; null once it has shown something. */
   readonly silentSince: number | null;
-  /** Call that was denied last and could be allowed, with the rule for it. */
+  /** Last denied call that could be allowed, with the rule for it. */
   readonly denied: { readonly call: string; readonly rule: string } | null;
   readonly pending: RunnerEventOf<'steering.pending'>['texts'];
   readonly waiting: { readonly why: WaitReason; readonly until: number } | null;
@@ -110,7 +110,7 @@ export function painted(row: Row, paint: Paint): string {
   return row.map(({ text, style }) => (style === undefined ? text : paint(style, text))).join('');
 }
 
-/** Cuts a row to a number of cells, with "…" instead of the rest. */
+/** Cuts a row to a number of cells, with "…" in place of the rest. */
 export function clipped(row: Row, columns: number): Row {
   if (rowCells(row) <= columns) return row;
   const kept: Span[] = [];
@@ -169,7 +169,7 @@ function held(text: string): number {
 
 function addLine(view: View, line: string): View {
   const text = flat(line).trimEnd();
-  // One blank line between two paragraphs, whatever the agent wrote, and none at the end.
+  // Between two paragraphs there is one blank line, whatever the agent wrote, and none at the end.
   if (text === '') return view.last === 'text' ? { ...view, gap: true } : view;
   const apart = setApart(view);
   return { ...apart, lines: [...apart.lines, { spans: [{ text }], long: 'wrap' }] };

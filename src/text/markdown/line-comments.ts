@@ -8,9 +8,9 @@ export interface Span {
 const PREFIX = /^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:\[[ \txX]\][ \t]+)?$/;
 
 /**
- * Finds the HTML comments of a text, line by line and in linear time. A comment that begins its line extends over any lines,
- * one later in a line to the end of its paragraph, one in a quote to the end of its line. A comment that is not closed there,
- * or is in inline code, is text.
+ * Finds the HTML comments of a text, line by line and in linear time. A comment that begins its line may extend over any
+ * number of lines, one later in a line to the end of its paragraph, one in a quote to the end of its line. A comment that is
+ * not closed by then, or is in inline code, is text.
  */
 export class CommentReader {
   readonly #text: string;
@@ -70,7 +70,7 @@ export class CommentReader {
     return { text: text + raw.slice(kept), comments };
   }
 
-  /** Returns the offset after the comment that begins here, also `<!-->`; null if it is not closed in time. */
+  /** Returns the offset after the comment that begins here, even `<!-->`; null if it is not closed in time. */
   #closeOf(start: number, isFirst: boolean, limit: number | null): number | null {
     if (this.#close !== -1 && this.#close < start + 2) this.#close = this.#text.indexOf('-->', start + 2);
     if (this.#close === -1) return null;

@@ -17,7 +17,7 @@ export interface Line {
   readonly inComment: boolean;
   /** Begins with a quote mark; lazy continuation lines do not count. */
   readonly inQuote: boolean;
-  /** In an HTML block, such as a comment that is not closed; what else is said of the line takes it for Markdown. */
+  /** True in an HTML block, such as an unclosed comment; the other fields describe the line as if it were Markdown. */
   readonly inHtml: boolean;
   readonly indentedCode: boolean;
   /** Line of a paragraph, in a list item or outside. */
@@ -136,7 +136,7 @@ class BlockReader {
     this.#settle(this.#items.length);
   }
 
-  /** Returns the line's role in an open fence; null if there is none any more. */
+  /** Returns the line's role in an open fence; null if no fence is open any more. */
   #readFence(text: string, column: number): 'inside' | 'closes' | null {
     if (this.#fence === null) return null;
     const { marks, content } = this.#fence;
@@ -214,7 +214,7 @@ class BlockReader {
     return { inFence: true, fence: 'opens' };
   }
 
-  /** Returns whether the text begins an HTML block, which all lines are in until it ends. */
+  /** Returns whether the text begins an HTML block, which contains all lines until it ends. */
   #openHtml(text: string, depth: number, inParagraph: boolean): boolean {
     const block = this.#html === null ? htmlBlock(text, inParagraph) : null;
     if (block !== null) this.#html = { end: block.end, depth, isOver: block.end?.test(text) ?? false };
@@ -226,7 +226,7 @@ class BlockReader {
     if (marker === undefined) return null;
     const isOpen = this.#continues === 'paragraph' || (this.#continues === 'item' && depth === this.#items.length);
     const inParagraph = isOpen && this.#html === null;
-    // In a paragraph a bare mark is text, and so is a number at the beginning of the line.
+    // In a paragraph, a bare mark is text, and so is a number at the beginning of the line.
     if (inParagraph && (text === marker || (/^\d/.test(marker) && !/^1[.)]/.test(marker)))) return null;
     this.#settle(depth);
     const { content, columns, isCode } = peel(text, column);
@@ -308,7 +308,7 @@ const BLOCKS =
 const BLANKS = '[ \\t]';
 const ATTRIBUTE = `${BLANKS}+[a-z_:][\\w.:-]*(?:${BLANKS}*=${BLANKS}*(?:[^\\s"'=<>\`]+|'[^']*'|"[^"]*"))?`;
 
-/** Pattern for the beginning of an HTML block, and for its end; without one, it ends before a blank line. */
+/** Patterns for the beginning and the end of HTML blocks; without an end pattern, a block ends before a blank line. */
 const KINDS: readonly { readonly start: RegExp; readonly end: RegExp | null }[] = [
   { start: /^<(?:script|pre|style|textarea)(?:[\s>]|$)/i, end: /<\/(?:script|pre|style|textarea)>/i },
   { start: /^<!--/, end: /-->/ },
@@ -317,10 +317,10 @@ const KINDS: readonly { readonly start: RegExp; readonly end: RegExp | null }[] 
   { start: /^<![a-z]/i, end: />/ },
   { start: new RegExp(`^</?(?:${BLOCKS})(?:\\s|/?>|$)`, 'i'), end: null },
 ];
-/** Pattern for any other tag that is alone on its line, which begins a block but ends no paragraph. */
+/** Pattern for any other tag alone on its line: it begins a block but does not end a paragraph. */
 const LONE_TAG = new RegExp(`^<(?:[a-z][a-z\\d-]*(?:${ATTRIBUTE})*${BLANKS}*/?|/[a-z][a-z\\d-]*${BLANKS}*)>$`, 'i');
 
-/** HTML block of CommonMark, which ends with the line that has `end`, or before a blank line. */
+/** HTML block of CommonMark, which ends with the line that matches `end`, or before a blank line. */
 interface HtmlBlock {
   readonly end: RegExp | null;
 }

@@ -7,13 +7,13 @@ export interface ListItem {
   readonly text: string;
   /** The whole first paragraph of the item, on one line. */
   readonly paragraph: string;
-  /** Whether its box has an x; false for a box with any other mark, null without a box. */
+  /** True if its box has an x; false for a box with any other mark, null without a box. */
   readonly checked: boolean | null;
-  /** Nested in a checked item. */
+  /** True if it is nested in a checked item. */
   readonly inDone: boolean;
-  /** Inside another item. */
+  /** True if it is inside another item. */
   readonly nested: boolean;
-  /** Indented like code, which is not a list item in Markdown. */
+  /** True if it is indented like code, which is not a list item in Markdown. */
   readonly inCode: boolean;
 }
 
@@ -33,7 +33,7 @@ interface OpenItem {
   readonly said: string[];
 }
 
-/** Visits the list items and headings of a Markdown text outside fences, comments and quotes; no empty items. */
+/** Visits the list items and headings of a Markdown text outside fences, comments and quotes; skips empty items. */
 export function readLists(text: string, visitor: ListVisitor): void {
   /** True for each open item that is checked, or nested in a checked one. */
   const done: boolean[] = [];
@@ -81,11 +81,11 @@ function readItem(
 }
 
 /**
- * Returns the lines that look like a task item and are none: `[]`, `[ x ]`, no blank after the box, no list mark before it, a
- * box in emphasis or in a table, a character that shows one.
+ * Returns the lines that look like task items but are not: `[]`, `[ x ]`, no blank after the box, no list mark before it, a
+ * box in emphasis or in a table, or a box character.
  */
 export function unreadBoxes(text: string): { readonly line: number; readonly text: string }[] {
-  // What a reader takes for a box at the beginning of an item or a cell, and of any other line.
+  // Pattern for what a reader takes for a box at the beginning of an item or a cell, and of any other line.
   const box = /[*_~]{0,3}(?:\\?\[[ \t]*(?:[xX_]|[^\w\s[\]\\])?\uFE0F?[ \t]*\\?\](?![([])|[☐☑☒])/u.source;
   const atItem = new RegExp(`^${box}`, 'u');
   const inCell = new RegExp(`[|][ \\t]*${box}`, 'u');

@@ -1,7 +1,7 @@
-/** Replacement for a secret, no longer than the shortest masked one, so that a text never grows. */
+/** Replacement for a secret, no longer than the shortest secret, so that no text grows. */
 export const MASK = '***';
 
-/** Rest of a command line from the program to one of these options, of a limited length. */
+/** Pattern for the part of a command line, of limited length, from the program to one of these options. */
 function upTo(programs: string, options: string): string {
   return `(\\b(?:${programs})\\b[^\\r\\n;|&]{0,200}?\\s${options}["']?)`;
 }
@@ -65,9 +65,9 @@ const FORMS: ReadonlyArray<readonly [mark: string, pattern: () => RegExp]> = [
   ['"auth', () => /("auth"[ \t]{0,4}:[ \t]{0,4}")((?=[A-Za-z]{0,200}[\d+/=])[A-Za-z0-9+/]{12,}={0,2})(?=")/g],
 ];
 
-/** Secrets as arguments: `-u user:password` of curl and its like. */
+/** Secrets as arguments: `-u user:password` of curl and the like. */
 const USER_OPTION = /(\s(?:-u|--user|--proxy-user|-U)[ \t=]{0,4}["']?[^\s:"'$/\\]{0,100}:)(?!\/\/)([^\s"'$\\]{3,})/g;
-/** Programs to which this option names a user and a group, a revision, or nothing. */
+/** Programs for which this option names a user and a group, a revision, or nothing. */
 const OTHER_USERS =
   /\b(?:docker|podman|nerdctl|kubectl|tar|chown|install|pip3?|git|sort|rsync|sudo|su|ps|diff|runuser|chroot|gosu|socat)\b/;
 const COMMAND_LENGTH = 200;
@@ -84,19 +84,19 @@ export function redactCommands(text: string): string {
   });
 }
 
-/** Returns whether a list has a word. No set: making the sets took every tool hook longer than it ever searches a list. */
+/** Returns whether a list has a word. Not a set: creating the sets took every tool hook longer than all its searches. */
 const isIn = (list: string, word: string): boolean => !word.includes(' ') && ` ${list} `.includes(` ${word} `);
 
-/** Ends of words whose values are secrets, wherever the word stands in a name: PGPASSWORD, SECRET_KEY_BASE, X-Auth-Token. */
+/** Ends of words whose values are secrets, wherever the word is in a name: PGPASSWORD, SECRET_KEY_BASE, X-Auth-Token. */
 const SECRET_WORD = /(?:passw(?:or)?d|passphrase|secret|token|credentials?|apikey|cookie|storepass|keypass)$/;
-/** Words that are secrets as the last one of a longer name. */
+/** Words that mean a secret only as the last word of a longer name. */
 const LAST_WORDS = 'pat pwd pw pass jwt otp sig signature auth';
 const KEYS =
   'api access private secret auth signing encryption account master service admin deploy session app hmac license webhook jwt storage shared consumer subscription client';
-/** Words behind a secret's that make it another thing: PASSWORD_MIN_LENGTH, tokenUrl, secret_name. */
+/** Words after a secret's name that make it something else: PASSWORD_MIN_LENGTH, tokenUrl, secret_name. */
 const HARMLESS_AFTER =
   'age algorithm banner budget class consent count cost domain enabled endpoint env expiration expired expires expiry field file format header helper hint id ids index input invalid issuer jar label length lifetime limit manager max min missing mode name names parser path per placeholder policy position prefix price provider rate ref required rotation schema scope scopes size store strategy timeout ttl type types uri url usage used valid validator version';
-/** Words before `token` that make it a word of a language model, a page, or a value of a design. */
+/** Words before `token` that make it a token of a language model, a page, or a design value. */
 const HARMLESS_BEFORE =
   'bos class cls color colour continuation design end eos first font last mask next pad page per sep spacing start stop sync theme unk';
 const FORM_OF_A_KEY = 'data base pem value raw';
@@ -111,7 +111,7 @@ const wordsOf = (name: string): string[] =>
     .split(/[^a-z]+/)
     .filter((word) => word !== '');
 
-/** Pattern for the name of a source file, as reports write it before a message: `token.ts: 3 errors`. */
+/** Pattern for the name of a source file, as reports print it before a message: `token.ts: 3 errors`. */
 const SOURCE_FILE = /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|php|cs|cpp|swift|sh|md)$/;
 
 /** Returns whether a name is a secret's: DB_PASSWORD, PGPASSWORD, clientSecret, X-Api-Key; not max_tokens or passwordLength. */
@@ -130,25 +130,25 @@ export function isSecretName(name: string): boolean {
 
 const NO_SECRET =
   /^(?:true|false|yes|no|on|off|enabled|disabled|null|none|nil|undefined|required|optional|missing|include|same-origin|omit|string|str|text|bytes|buffer|number|boolean|unknown)[!?]?$/i;
-/** Words that follow the name of an option or a field where people write about it, and words for a value in usage texts. */
+/** Words that follow the name of an option or field in prose, and words for a value in usage texts. */
 const PROSE =
   'and any are argument arguments as at auth authentication authorization bcrypt be by can cannot credentials docs empty field fields first flag flags for from given has have header headers identifier if in input instead into invalid is it its jwt kubernetes later may must name names needs not of on only oauth option options or over param parameter parameters prefix prompt requires scheme scrypt see session should store support supports text that the then this to token type value values vault via was when where which while will with without works';
 
 /** Pattern for what stands for a secret: YOUR_TOKEN_HERE, changeme, xxx, and `id=x,src=.env` of docker; for versions, dates and rules. */
 const STAND_IN =
   /^(?:your[-_].{0,200}|id=.{0,200}|change[-_]?me|x{3,}|[*•.]{3,}|[\^~<>=v]{0,3}\d{1,4}(?:\.\d{1,6}){1,2}|\d{4}-\d\d-\d\d(?:T.{0,20})?|(?:required|nullable|string)\|.{0,200})$/i;
-/** Pattern for a constant, and for a file with an ending. */
+/** Pattern for a constant, and for a file with an extension. */
 const NAME_OR_FILE = /^(?:[A-Z]+(?:_[A-Z]+)+|[~.\w-]*(?:\/[\w.-]+)+\.[a-z]{1,5})$/;
 /** Pattern for members of objects in code: self.password, req.headers.authorization. */
 const MEMBER = /^[A-Za-z_$]+(?:\??\.[A-Za-z_$]+)+$/;
 
 /**
- * Returns whether a value is a word or an example; or code, if the name before it is given: `token = nextToken`,
- * `password: user.password`. The value of an environment variable is no code.
+ * Returns whether a value is a word or an example or, if the name before it is given, code: `token = nextToken`,
+ * `password: user.password`. The value of an environment variable is not code.
  */
 export function isNoSecret(value: string, name = ''): boolean {
   if (NO_SECRET.test(value) || STAND_IN.test(value) || NAME_OR_FILE.test(value)) return true;
-  // No one writes a sentence about the name of an environment variable and its value.
+  // Prose does not put a sentence after the name of an environment variable.
   if (!/^[A-Z][A-Z\d_]*$/.test(name) && isIn(PROSE, value.toLowerCase())) return true;
   if (/[a-z]/.test(name) && MEMBER.test(value)) return true;
   return isNamedAlike(value, name);

@@ -10,52 +10,52 @@ const HEADER =
 const SCHEME = /^[a-z][\w-]*[ \t]+/i;
 const COOKIES =
   /(?<![\w-])((?:set-)?cookie\\{0,4}["']?[ \t]{0,8}:[ \t]{0,8}\\{0,4}["']?)([\w.-]{1,100}=[^\r\n"'`\\]{4,})/gi;
-/** Pattern for the form of a cookie, `name=value`, `session=<id>`, and for a description of one. */
+/** Pattern for the form of a cookie (`name=value`, `session=<id>`), and for its description. */
 const NO_COOKIE =
   /^\s*(?:[\w.-]{1,100}=(?:value\b|[<${(])[^=]*|(?:path|domain|max-age|expires|samesite)=.*|httponly|secure|partitioned)\s*$/i;
 const BEARER = /(\bbearer,?[ \t]{1,8})([\w.~+/-]{16,}=*)/gi;
 const URL_PASSWORD =
   /(:\/\/[^\s/:@"'`<>]*:)(?![${][^\s/@]*@|\d{1,5},[\w.-]{1,100}:\d|(?<=\.[a-z]{2,20}:)\d{1,5},)[^\s/"'`<>]{3,}@/g;
-/** Pattern for the user of an address that is a token itself. */
+/** Pattern for a user in an address that is itself a token. */
 const URL_TOKEN = /(:\/\/)((?=[^\s/:@"'`<>]{0,40}\d)[\w.~-]{20,})(?=@)/g;
-/** Addresses whose path is the secret: webhooks of chats and of what calls back, and bots. */
+/** Addresses whose path is the secret: webhooks of chats and callbacks, and bots. */
 const WEBHOOK =
   /(\/\/hooks\.slack\.com\/(?:services|workflows|triggers)\/|\/\/(?:\w+\.)?discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/\d{5,}\/|\/\/(?:[\w-]+\.webhook\.office\.com\/webhookb2|outlook\.office\.com\/webhook)\/|\/\/api\.telegram\.org\/bot|\/\/hooks\.zapier\.com\/hooks\/catch\/|\/\/chat\.googleapis\.com\/v1\/spaces\/|\/\/maker\.ifttt\.com\/[^\s"'`]{1,100}\/key\/)[^\s"'`<>)\]]{8,}/g;
 const HOOK = /(\/(?:hooks?|webhooks?)\/)((?=[^\s"'`/]{0,60}\d)[\w-]{20,})/g;
 const QUERY_SIGNATURE =
   /([?&](?:(?:x-(?:amz|goog)-(?:signature|security-token)|sig|signature|code|key|auth)=(?=[^\s&"'`<>]{0,200}\d)|pwd=))[^\s&"'`<>]{8,}/gi;
-/** An element of XML, whose name says what its text is. */
+/** An XML element, whose name says what its text is. */
 const ELEMENT = /(<([\w.:-]{4,60})(?:\s[^<>]{0,100})?>)([^<>\s]{3,200})(?=<\/\2>)/g;
 /** A setting as Kubernetes, Compose, task definitions and files of .NET and Java write it: a name, then its value. */
 const PAIR =
   /(?<![\w-])["']?(?:name|key)["']?[ \t]{0,8}[:=][ \t]{0,8}["']?([\w.-]{3,100})["']?(?:[, \t]|\r?\n){1,60}["']?value["']?[ \t]{0,8}[:=][ \t]{0,8}(?=\S)/gi;
-/** What a pair holds whose name is not an environment variable's: a step of a test and its result, a setting. */
+/** Value of a pair whose name is not an environment variable's: a step of a test and its result, a setting. */
 const FIGURE_OR_WORDS = /^(?:\d{1,5}|[a-z]+(?:-[a-z]+)+)$/;
 /** Pattern for an option with its value after a space, `--password x`, and for a setting: `aws configure set NAME x`. */
 const OPTION =
   /(?:(?<![\w-])--?(?=[a-z][\w-]{3})([a-z][\w-]{2,60})|\b(?:config|configure|secret|env|variable)[ \t]{1,4}set[ \t]{1,4}([\w./:-]{4,100})(?:[ \t]{1,4}(?:-b|--body|--value))?|\b(?:set[ \t]{1,4}-[a-z]{1,3}|setx|setenv|ENV)[ \t]{1,4}(\w{4,100}))[ \t]{1,4}(?=[^\s-])/gi;
-/** Pattern for a call that sets what its first argument names: `setenv("NAME", "value")`, and for aligned columns of names and values. */
+/** Pattern for a call that sets what its first argument names, `setenv("NAME", "value")`, and for aligned columns of names and values. */
 const SET =
   /\b(?:(?:[sS]et|put)(?:_?[eE]nv|Item|default|_var|Property|EnvironmentVariable|_property)?|define)\(["']([\w.-]{3,100})["'],[ \t]{0,4}(?=["'`])|^[ \t]{0,8}([A-Z][A-Z\d_]{3,100})(?:\t|[ \t]{2,60})(?=(?=[^\s\d]{0,99}\d)[^\s|]{8,200}[ \t]{0,8}$)/gm;
 const COLOUR = /\u001b\[[0-9;:]*m/g;
 
-/** Pattern that every secret of a form below matches, so that most texts need one check. */
+/** Pattern that every secret of a form below matches, so that most texts need only one check. */
 const MAY_HOLD =
   /[=:|]|[\w-]{14}|eyJ|[Bb][Ee][Aa][Rr][Ee][Rr]|-----BEGIN|(?:^|\s)-[\w-]|<\/|["']|\b(?:login|machine|ENV|set\w{0,3}|requirepass|masterauth|sqlplus)\s|[A-Z](?:\t| {2})|---/;
 
-/** Pattern for a word as long as every token of a known form is. */
+/** Pattern for a word of the minimum length of all tokens of known forms. */
 const LONG_WORD = /[\w.~+/%=-]{14}/;
-/** Pattern that every name of a secret matches: what the words of a name are compared with is only asked of such a text. */
+/** Pattern that every name of a secret matches; only such texts are compared with the words of names. */
 const MAY_NAME = /pass|secret|token|credential|key|cookie|auth|pat|pw|jwt|otp|sig|psk/i;
 
-/** An instant or the id of a loop, which every record has and which only looks as if it could hold a secret. */
+/** An instant or a loop's id: every record has these, and they only look as if they could contain a secret. */
 const PLAIN = /^(?:\d{4}-\d\d-\d\dT[\d:.]{8,12}Z|loop-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/;
 
 /**
- * Masks secrets in a text: API keys and tokens of known forms, bearer tokens, cookies, private key blocks, values with a name
- * that contains password, secret, token or the like, arguments of options that take one, and passwords and tokens in
- * addresses. All other text stays byte for byte, except that a text with a secret loses its colours, which can divide one. No
- * text grows. Takes linear time for any text. A secret without a known form or name is not recognised.
+ * Masks secrets in a text: API keys and tokens of known forms, bearer tokens, cookies, private key blocks, values whose name
+ * contains password, secret, token or the like, arguments of options that take one, and passwords and tokens in addresses.
+ * All other text stays byte for byte, except that a text with a secret loses its colours, which can split a secret. No text
+ * grows. Takes linear time for any text. A secret without a known form or name is not recognised.
  */
 export function redact(text: string): string {
   if (!text.includes('\u001b')) return redactPlain(text);
@@ -103,9 +103,9 @@ function redactPlain(text: string): string {
   return redactAssignments(/(?:^|\s)\|\s|^[ |+:-]*-{3}/m.test(out) ? redactTables(out) : out);
 }
 
-/** Pattern for the line between the head of a table and its rows, of Markdown and of databases. */
+/** Pattern for the line between a table's head and its rows, in Markdown and in database output. */
 const RULE = /^[\s|+:-]{3,}$/;
-/** Pattern for a cell that may be a secret: a word with a letter and a digit; no date, type or number. */
+/** Pattern for a cell that may be a secret: a word with a letter and a digit, but not a date, type or number. */
 const CELL = /(?<=^\s*`?)(?!\d{4}-\d\d-\d\d|\w+\()(?=[^\s\d]*\d)(?=[^\sA-Za-z]*[A-Za-z])[^\s`]{8,}(?=`?\s*$)/;
 
 /** Pattern for a cell that holds a name. */
@@ -129,7 +129,7 @@ function redactTables(text: string): string {
   return lines.join('\n');
 }
 
-/** Masks the values behind a form that names them in one of its groups. */
+/** Masks the values after a form that names them in one of its groups. */
 function redactAfter(text: string, form: RegExp, separator: '=' | ':'): string {
   let out = '';
   let done = 0;
@@ -146,7 +146,7 @@ function redactAfter(text: string, form: RegExp, separator: '=' | ':'): string {
   return out + text.slice(done);
 }
 
-/** Masks secrets in every text of a record that is written as JSON, at any depth. */
+/** Masks secrets in every text, at any depth, of a record that is written as JSON. */
 export function redactRecord<T extends object>(record: T): T {
   return JSON.parse(JSON.stringify(record, (_key, value) => (typeof value === 'string' ? redact(value) : value))) as T;
 }
@@ -184,12 +184,12 @@ function endOfCutOff(text: string, from: number): number {
 const NAMED =
   /(?<![\w.-])([\w.-]+)\\{0,4}(?:["']\]?)?(?:: [&\w.[\]<>| ]{1,40}(?== ?["'`]))?((?:[ \t]is)?[ \t]{0,8}(?::=|=>|\|\|=|\?\?=|[:=])[ \t]{0,8})/g;
 const QUOTE = /\\{0,4}(?:"""|'''|["'`])/y;
-/** Pattern for a value on the next line, also as a block of YAML. */
+/** Pattern for a value on the next line, including a YAML block. */
 const BELOW =
   /(?:[|>][+-]?[ \t]*)?(?:\r?\n[ \t]*){1,3}((?=[^\s\d]*\d)(?=[^\sA-Za-z]*[A-Za-z])[\w+/=.~!@#$%^&*-]{10,200})(?=[ \t]*(?:[\r\n]|$))/y;
-/** Pattern for a value up to what ends it, so that a list of them is read once. */
+/** Pattern for a value up to its end, so that a list of values is read only once. */
 const BARE = /(?:(?![,;][\w.$]{1,60}[=:})])[^\s"'`&<>\\])+/y;
-/** Pattern for what ends a value in code and lists of settings: `a=1,b=2`. */
+/** Pattern for the end of a value in code and lists of settings: `a=1,b=2`. */
 const NEXT_NAME = /[,;](?=[\w.$]{1,60}[=:})])/;
 /** Pattern for a value that must be the rest of its line, up to a maximum length. */
 const BOUNDED = /[^\s"'`&<>\\]{1,512}/y;
@@ -225,9 +225,9 @@ function redactAssignments(text: string): string {
   return out + text.slice(done);
 }
 
-/** What the shell's PWD holds; that of a connection string is a password. */
+/** Pattern for a folder, as in the shell's PWD; that of a connection string is a password. */
 const FOLDER = /^\\{0,4}["'`]?(?:[\w-]{0,100}[~./]|[A-Z]:|pwd\b)/;
-/** Pattern for the word before a name, `API key`, and its maximum length with the blank. */
+/** Pattern for the word before a name, as in `API key`, and the maximum length of the word with the blank. */
 const WORD_BEFORE = /(?<![\w.-])([a-z]+)[ \t]$/i;
 const LONGEST_WORD = 16;
 /** Words that make a token one of a parser. */

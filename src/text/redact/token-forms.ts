@@ -1,6 +1,6 @@
 /**
- * Patterns of tokens that their issuers mark, grouped by what issues them. The public rules of gitleaks and the issuers' own
- * documentation are the source. A pattern begins with text that it always has, or has it before a space. Its repetitions
+ * Patterns of tokens that their issuers mark, grouped by issuer. The sources are the public rules of gitleaks and the
+ * issuers' own documentation. A pattern begins with text that is always the same, possibly after a space. Its repetitions
  * have a fixed length or end the token, so that a match that fails has read no more than the token's minimum length.
  */
 const FORMS: Readonly<Record<string, readonly string[]>> = {
@@ -151,7 +151,7 @@ const FORMS: Readonly<Record<string, readonly string[]>> = {
     'ops_eyJ[\\w+/-]{60,}={0,3}',
     'AGE-SECRET-KEY-1[A-Z0-9]{50,}',
     'aio_[A-Za-z0-9]{28}(?![A-Za-z0-9])',
-    // private keys in base64, as the files of Kubernetes and settings of CI hold them
+    // private keys in base64, as in Kubernetes files and CI settings
     'LS0tLS1CRUdJTiB(?:QUklWQVRFIEtFWS|SU0EgUFJJVkFURSBLRVkt|FQyBQUklWQVRFIEtFWS|PUEVOU1NIIFBSSVZBVEUgS0VZ|FTkNSWVBURUQgUFJJVkFURSBLRVkt|EU0EgUFJJVkFURSBLRVkt)[A-Za-z0-9+/]{20,}={0,2}',
     'p8e-[A-Za-z0-9]{32}',
     'pat[A-Za-z0-9]{14}\\.[a-f0-9]{64}',

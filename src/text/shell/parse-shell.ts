@@ -18,7 +18,7 @@ export function hasParseErrors(script: ParsedScript): boolean {
   return (script.errors?.length ?? 0) > 0;
 }
 
-/** Returns whether a shell text parses, including everything nested in it. One that is nested too deeply does not. */
+/** Returns whether a shell text parses, including everything nested in it, but not too deeply. */
 export function isParsable(text: string): boolean {
   const isWhole = (node: SyntaxNode): boolean => {
     let whole = node.type !== 'Script' || !hasParseErrors(node);
@@ -39,8 +39,8 @@ const MAX_DEPTH = 3;
 
 /**
  * Returns the words of every simple command in a shell text, literal words as the shell passes them: the command's name, its
- * arguments, the files that it reads by redirection and the values assigned to it, but not the targets that it writes to. A
- * word with spaces is also read as a shell text (`bash -c '…'`). Never throws; a text that is too long has no words.
+ * arguments, the files it reads by redirection and the values assigned to it, but not the targets of its writes. A word with
+ * spaces is also read as a shell text (`bash -c '…'`). Never throws; a text that is too long has no words.
  */
 export function commandWords(source: string, depth = 0): string[][] {
   if (source.length > MAX_SHELL_TEXT || depth > MAX_DEPTH) return [];

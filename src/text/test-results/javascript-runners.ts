@@ -6,7 +6,7 @@ const NODE_FILE = String.raw`(?:(?:\/|[A-Za-z]:[\\/]).*|(?:.*[\\/])?(?:test(?:-.
 export const JEST_JSON =
   /^\{"num\w+":(?=.*?"numFailedTests":(?<failed>\d+),)(?=.*?"numPassedTests":(?<passed>\d+),)(?=.*?"numPendingTests":(?<skipped>\d+),)(?=.*?"numTodoTests":(?<skipped2>\d+),|)/;
 
-/** Result of a test below that of its file. */
+/** Result of a test, indented below that of its file. */
 const NESTED = /^(?: {4}(?:not )?ok \d| {2}[✔✖] )/;
 
 export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
@@ -59,7 +59,7 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
   {
     totals: [
       /^\s*Tests:? +(?<list>\d.*)$/,
-      // A file that could not be run is no test in the total.
+      // A file that could not be run is not a test in the total.
       /^ {2}● (?:\S.* › )?Test suite failed to run(?<part>)(?<partFail>)$/,
       /^ *FAIL +(?:\|[^|]*\| +)?\S+ \[ \S+ \](?<part>)(?<partFail>)$/,
     ],

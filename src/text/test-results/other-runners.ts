@@ -24,7 +24,7 @@ export const OTHER_RUNNERS: readonly Runner[] = [
     ],
     // The dots are counted with -qq, which prints no total.
     results: [/^(?:\S+\.py )?(?<letters>[.FEsxX]+) +\[ *\d+%\]$/],
-    // unittest says so too; with --collect-only nothing runs.
+    // unittest prints this too; with --collect-only, nothing runs.
     nothing: [/^=*\s*no tests ran\b/i, /^(?:=+ )?(?:no|\d+(?:\/\d+)?) tests? collected\b/],
     failed: [/^_{3,} (?:ERROR (?:collecting|at \w+ of) )?(?<name>\S.*?) _{3,}$/],
     named: [/^(?:FAILED|ERROR) (?<file>[^\s:]+)(?:::(?<name>.+?))?(?: - (?<message>.+))?$/],
@@ -94,7 +94,7 @@ export const OTHER_RUNNERS: readonly Runner[] = [
     failed: [/^(?:\[\w+\] )?(?<name>[\w.$]+(?:\([\w.$]*\))?)(?: --)?\s+Time elapsed: .*<<< (?:FAILURE|ERROR)!/],
     begins: /^\[\w+\] (?:Tests run|Results|Failures|Errors):/,
   },
-  // gradle, only the tasks that run tests: `:app:test`, `:integrationTest`, not `:compileTestJava`
+  // gradle, but only tasks that run tests: `:app:test`, `:integrationTest`, not `:compileTestJava`
   {
     totals: [/^(?<list>\d+ tests? completed.*)$/],
     groups: [/^(?:> Task )?:(?:\S+:)?\w*[tT]est(?: (?:UP-TO-DATE|FROM-CACHE|FAILED))?$/],
@@ -254,7 +254,7 @@ export const OTHER_RUNNERS: readonly Runner[] = [
     totals: [/^ {2}succeeded: (?<passed>\d+)$/],
     nothing: [/^Test run summary: Zero tests ran\b/],
   },
-  // testthat, which counts as it goes
+  // testthat, which prints running counts
   {
     totals: [/^\[ FAIL (?<failed>\d+) \| WARN \d+ \| SKIP (?<skipped>\d+) \| PASS (?<passed>\d+) \]/],
     lastTotalCounts: true,

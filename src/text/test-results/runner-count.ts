@@ -38,7 +38,7 @@ export class RunnerCount {
   readonly #begun = new Map<string, FailedTestDraft>();
   #title = '';
 
-  /** `known` matches every line that tells a count or names a test. */
+  /** `known` matches every line that states a count or names a test. */
   constructor(runner: Runner, known: RegExp) {
     this.#runner = runner;
     this.#known = known;
@@ -50,7 +50,7 @@ export class RunnerCount {
     return (this.#isSeen && this.#hasSign) || (this.#runner.list !== undefined && this.#headers > 0);
   }
 
-  /** Reads a line that the table knows as a count or as the name of a test; returns whether it does. */
+  /** Reads a line that the table recognises as a count or as the name of a test; returns whether it does. */
   reads(text: string): boolean {
     if (!this.#known.test(text)) return false;
     const isCount = this.#count(text);
@@ -107,7 +107,7 @@ export class RunnerCount {
       sums.add(total);
       if (this.#totals === null) this.#totals = sums;
       else if (!this.#runner.lastTotalCounts) this.#totals.add(total);
-      // After a total that counts tests, one of none is that of another run.
+      // After a total that counts tests, a total of none belongs to another run.
       else if (sums.run > 0 || this.#totals.run === 0) this.#totals = sums;
       this.#open = null;
       return true;
@@ -259,11 +259,11 @@ function count(counts: Counts, word: string, amount: string | undefined): void {
   if (kind !== undefined) counts[kind] += Number(amount ?? 0);
 }
 
-/** Number of lines below a failed test's name that may tell where and why. */
+/** Number of lines below a failed test's name that may say where and why it failed. */
 const REACH = 60;
 const MAX_TEXT = 300;
 
-/** Lines that are no reason: rulers, code frames, titles, the beginning of a trace. */
+/** Lines that do not give a reason: rulers, code frames, titles, the beginning of a trace. */
 const NO_REASON =
   /^(?:[-─━=⎯.·|│^~>{}\s]*$|[=>❯ ]*\d+ *[:|]|-{3,}|Error \{$|message: '|Message:$|Failure\/Error:|Stack:|Error Message:$|Stack Trace:$|Traceback |stack backtrace:|error:? [|>]-?$|duration_ms|location:|failureType:|code: |name: '|at:? |operator: |compare: |running \d+ test|test \S+ \.\.\. )/;
 /** A first line that names no values; the lines below say more. */
@@ -275,7 +275,7 @@ const EXCEPTION = /^(?:Uncaught )?(?:Assertion)?Error(?: \[\w+\])?: (?=.)/;
 const FOREIGN =
   /node_modules|\/lib\/python\d|node:|internal\/|site-packages|dist-packages|^\/usr\/|\/rustc\/|ext:|\/gems\/|<frozen/;
 
-/** Failed test while its output is read: the first statement of a fact counts. */
+/** Failed test while its output is read: the first statement of each fact counts. */
 class FailedTestDraft {
   name: string;
   file: string | null = null;
@@ -313,7 +313,7 @@ class FailedTestDraft {
     return this.#left > 0;
   }
 
-  /** Takes what a line of the runner's table, or an earlier draft of the same test, tells. */
+  /** Adopts the facts in a line of the runner's table, or in an earlier draft of the same test. */
   take({ file, line, message }: Readonly<Record<string, string | undefined>>): void {
     if (file !== undefined && this.file === null) {
       this.file = cleanPath(file);
@@ -322,13 +322,13 @@ class FailedTestDraft {
     if (message !== undefined) this.#say(message);
   }
 
-  /** Takes over what was read before the test was known to fail. */
+  /** Adopts what was read before the test was known to fail. */
   adopt(begun: FailedTestDraft): void {
     if (this.file === null) [this.file, this.line] = [begun.file, begun.line];
     this.message ??= begun.message;
   }
 
-  /** Reads a line that the table does not know; `hasReason`: the table knows the runner's reasons. */
+  /** Reads a line that the table does not recognise; `hasReason`: the table recognises the runner's reasons. */
   read(text: string, hasReason: boolean): void {
     this.#left -= 1;
     if (this.line === null) {

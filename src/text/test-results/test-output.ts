@@ -20,20 +20,20 @@ const KNOWN = knownLines(RUNNERS);
 
 /** Reads the output of a command line by line, as a terminal shows it, and counts the tests that its runners report. */
 export class TestOutput {
-  /** By wrapper's name; the first one has what belongs to no part. */
+  /** By wrapper's name; the first has everything that belongs to no part. */
   readonly #parts = new Map([['', new OutputPart()]]);
   #current = '';
   #namesParts = false;
   #saidNoParts = false;
-  /** Make ran nothing for a goal that tests, within another make or as the command's own goal. */
+  /** True if make ran nothing for a goal that tests, within another make or as the command's own goal. */
   #isIdleMake = false;
   #isIdleGoal = false;
   #isOnlyMake: boolean;
-  /** So far nothing but make has written a line. */
+  /** True while only make has written lines. */
   #isSilent = true;
   readonly #directory: string;
 
-  /** Paths inside `directory` are told relative to it. `run` is the command that writes the output. */
+  /** Paths inside `directory` are shown relative to it. `run` is the command that writes the output. */
   constructor(directory = '', run = '') {
     this.#directory = directory;
     this.#isOnlyMake = startsOnlyMake(run);
@@ -95,7 +95,7 @@ export class TestOutput {
       : path;
   }
 
-  /** Returns the end of the first part that failed; null if the output has no parts or none is known to have failed. */
+  /** Returns the end of the first failed part; null if the output has no parts, or none is known to have failed. */
   failedTail(limit: number): string | null {
     const parts = [...this.#parts.values()];
     const failed = parts.find((part) => part.hasFailedTests()) ?? parts.find(({ isMarked }) => isMarked);
@@ -122,7 +122,7 @@ export class TestOutput {
     return this.#parts.get(key) ?? (this.#parts.get('') as OutputPart);
   }
 
-  /** Returns whether a part has a place, known before or added now. */
+  /** Returns whether a part, known or just added, fits within the limit. */
   #add(key: string, part: OutputPart): boolean {
     if (this.#parts.has(key)) return true;
     if (this.#parts.size >= MAX_PARTS) return false;
@@ -138,20 +138,20 @@ export class TestOutput {
 /** Output of one package or service. */
 class OutputPart {
   readonly #runners = EACH.map(({ runner, known }) => new RunnerCount(runner, known));
-  /** Those that know the last line. */
+  /** Readers that recognised the last line. */
   readonly #readers = new Set<RunnerCount>();
   readonly output = new BoundedText();
-  /** The wrapper says that it failed. */
+  /** True if the wrapper says that it failed. */
   isMarked = false;
 
-  /** Reads a line that a runner knows; returns whether one does. */
+  /** Reads a line that a runner recognises; returns whether one does. */
   reads(text: string): boolean {
     this.#readers.clear();
     if (KNOWN.test(text)) for (const runner of this.#runners) if (runner.reads(text)) this.#readers.add(runner);
     return this.#readers.size > 0;
   }
 
-  /** Passes the line to the runners that do not know it: it may explain a failed test. */
+  /** Passes the line to the runners that do not recognise it: it may explain a failed test. */
   explain(text: string): void {
     for (const runner of this.#runners) if (!this.#readers.has(runner)) runner.explain(text);
   }
@@ -165,18 +165,18 @@ class OutputPart {
   }
 }
 
-/** A package or service whose output a wrapper shows between that of others. */
+/** A package or service whose output a wrapper interleaves with that of others. */
 export interface Part {
   readonly key: string;
   /** Line without the wrapper's prefix. */
   readonly text: string;
-  /** Nothing else writes such a prefix. */
+  /** True if nothing else writes such a prefix. */
   readonly isSure: boolean;
 }
 
 const SCRIPT = String.raw`(?:[\w.-]+:)*(?:test|tests|spec|e2e|check|verify|ci)(?:[:.-][\w:.-]+)?`;
 
-/** Goal of a Makefile that tests or checks, by its name. */
+/** Pattern for a Makefile goal that tests or checks, judged by its name. */
 const GOAL = String.raw`(?:[\w./-]*[./_-])?(?:tests?|specs?|checks?|e2e|lint|verify|ci|unit|integration)(?:[._-][\w.-]+)?`;
 
 /** Prefixes that only a wrapper writes. */
@@ -185,14 +185,14 @@ const SURE: readonly RegExp[] = [
   /^(?<key>(?:\.|[@\w.-]*\/[\w./-]+) [\w:.-]+)(?::|\$)(?: |$)/, // pnpm -r with another script
   /^(?<key>@?[\w./-]+[:#][A-Za-z][\w:-]*):(?: |$)/, // turbo
 ];
-/** Prefixes of a wrapper if what follows is a runner's. */
+/** Prefixes that belong to a wrapper if what follows is a runner's line. */
 const LIKELY: readonly RegExp[] = [
   /^(?:\d\d:\d\d:\d\d )?(?<key>[\w.@/:-]+) +\|(?: |$)/, // docker compose, foreman, moon
   /^\[(?!(?:INFO|WARN|WARNING|ERROR|DEBUG)\])(?<key>[@\w./: -]+)\]:?(?: |$)/i, // yarn workspaces, concurrently, run-p
 ];
 /** Time that concurrently or a log writes before a line. */
 const TIME = /^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?Z?\]? ?/;
-/** `name: `, which lerna and nx write; everybody else writes it too. */
+/** `name: `, which lerna and nx write, and so do many other programs. */
 const NAME_PREFIX = /^(?<key>@?[\w./-]+): /;
 const NAMES_PARTS = /^(?:lerna (?:notice|info|success|verb|ERR)|.{0,40}\bNX\b|> nx run)/;
 
@@ -203,7 +203,7 @@ const HEADERS: readonly RegExp[] = [
   /^\w*make\[\d+\]: Entering directory '(?<key>.+)'$/,
 ];
 
-/** Says that a part failed: the one that it names, or else the one that it stands in. */
+/** Says that a part failed: the part that it names, or else the one in which it occurs. */
 const FAILED: readonly RegExp[] = [
   /^npm (?:error|ERR!) workspace (?<key>\S+)$/,
   /\bELIFECYCLE\b/,
@@ -215,7 +215,7 @@ const FAILED: readonly RegExp[] = [
   /^(?:✖|✘|×) +(?:nx run )?(?<key>@?[\w./-]+:[\w:-]+)\b/,
 ];
 
-/** Says that no part has such a script or that no part was chosen. */
+/** Says that no part has such a script, or that no part was chosen. */
 const NO_PARTS: readonly RegExp[] = [
   /^No projects matched the filters\b/, // pnpm
   /^None of the (?:selected )?packages has an? /i, // pnpm
@@ -227,7 +227,7 @@ const NO_PARTS: readonly RegExp[] = [
   /^npm (?:warn|WARN) workspaces? .*no (?:workspaces|such script)/i,
 ];
 
-/** What make says of a goal that exists as a file or folder, or has no commands, in place of running it. */
+/** Output of make for a goal that exists as a file or folder, or that has no commands. */
 const IDLE_MAKE = new RegExp(
   `^\\w*make(?:\\[\\d+\\])?: (?:['\`]${GOAL}' is up to date|Nothing to be done for ['\`]${GOAL}')\\.$`,
 );
@@ -235,7 +235,7 @@ const IDLE_MAKE = new RegExp(
 /** Lines that a wrapper itself may have written. */
 const SPOKEN = anyOf([...HEADERS, ...FAILED, ...NO_PARTS, NAMES_PARTS]);
 
-/** Returns the part that a line belongs to by its prefix; null if it has none. */
+/** Returns the part to which a line belongs by its prefix; null if it has no prefix. */
 function prefixedPart(line: string, namesParts: boolean): Part | null {
   const likely = namesParts ? [...LIKELY, NAME_PREFIX] : LIKELY;
   for (const pattern of [...SURE, ...likely]) {

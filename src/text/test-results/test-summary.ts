@@ -1,5 +1,5 @@
 import { excerpt } from '../quote.ts';
-/** Failed test as its runner names it; null is unknown. */
+/** Failed test, as its runner names it; null is unknown. */
 export interface FailedTest {
   readonly name: string;
   /** Path as the runner prints it. */
@@ -17,7 +17,7 @@ export interface TestSummary {
   readonly skipped: number;
   /** At most ten failed tests, in the order of the output. */
   readonly failures: readonly FailedTest[];
-  /** The runner does not print how many tests passed: `run` is the least number. */
+  /** Present if the runner does not print how many tests passed: `run` is then a minimum. */
   readonly atLeast?: true;
 }
 
@@ -26,11 +26,11 @@ export function ranNothing(tests: TestSummary | null): boolean {
   return tests !== null && tests.run === 0;
 }
 
-/** Number of failed tests in one sentence. */
+/** Number of failed tests that are named in one sentence. */
 const SHOWN = 3;
 const MAX_MESSAGE = 160;
 
-/** Says how many tests fail and names the first ones, on one line; null if none is known to. */
+/** Says how many tests fail and names the first ones, in one line; null if none is known to fail. */
 export function failedTestsText(tests: TestSummary | null | undefined): string | null {
   if (!tests || (tests.failed === 0 && tests.failures.length === 0)) return null;
   return `${failedShareText(tests)}${namesText(tests)}`;

@@ -29,7 +29,7 @@ export interface ShownLoop {
   /** Status as in `status`: a running loop whose driver has exited is interrupted. */
   readonly status: string;
   readonly live: boolean;
-  /** When it came into this state; of an interrupted loop, when its driver was last known to work. */
+  /** When it entered this state; for an interrupted loop, when its driver was last known to work. */
   readonly at: string;
   readonly why: string;
   readonly next: string;
@@ -53,7 +53,7 @@ export function keyOf({ projectDir, name }: Pick<LoopFiles, 'projectDir' | 'name
 /** Number of the newest iterations whose words, calls and commands a page has. Of older ones it has outcome and figures. */
 const DETAILED = 100;
 
-/** Reads the history of a loop and the start of the next read. Secrets are masked, paths shortened. */
+/** Reads the history of a loop, and where the next read starts. Secrets are masked, paths shortened. */
 export function readHistory(
   files: LoopFiles,
   loopId: string,
@@ -167,7 +167,7 @@ export interface Known {
 
 export const NOTHING: Known = { iterations: 0, decisions: 0 };
 
-/** The first heading of a drafted task, which an iteration fills in with the loop's name. The page has a title of its own. */
+/** The first heading of a drafted task, into which an iteration fills the loop's name. The page has its own title. */
 const FILLED_IN_HEADING = /^# \{\{[^{}\n]*\}\}[ \t]*\r?\n/m;
 
 /** Returns the report of a loop of this machine, without the known iterations and decisions. */
@@ -242,7 +242,7 @@ export function shownText(projectDir: string): (text: string) => string {
     const inside = shortened(redact(text).replaceAll(`${projectDir}/`, ''), projectDir, '.');
     return home.length > 1 ? shortened(inside, home, '~') : inside;
   };
-  // Types, outcomes and names of tools stand in nearly every event.
+  // Types, outcomes and names of tools occur in nearly every event.
   const known = new Map<string, string>();
   return (text) => {
     if (INSTANT.test(text)) return text;
@@ -254,7 +254,7 @@ export function shownText(projectDir: string): (text: string) => string {
   };
 }
 
-/** Puts `name` in the place of a folder, but not where a longer name begins like it. */
+/** Replaces a folder by `name`, but not where a longer name begins with it. */
 function shortened(text: string, folder: string, name: string): string {
   if (!text.includes(folder)) return text;
   const isLonger = (rest: string): boolean => /^(?:[\w-]|\.\w)/.test(rest);
@@ -303,8 +303,8 @@ export interface WorkOptions {
 }
 
 /**
- * Reads what a loop changed. Bounded, secrets masked, paths shortened. Where its task commits to the main project, the
- * other tasks of the run do so at the same time, and are left out.
+ * Reads what a loop changed. Bounded, secrets masked, paths shortened. If its task commits to the main project, other
+ * tasks of the run do so at the same time, and their changes are left out.
  */
 export async function workOf(
   { files, state }: Pick<ShownLoop, 'files' | 'state'>,

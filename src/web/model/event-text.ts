@@ -50,7 +50,7 @@ const MOST_TEXT = 64 * 1024;
 const MOST_LIST = 2_000;
 const MOST_DEPTH = 12;
 
-/** Returns the same data with `map` applied to every text. Data that is longer, wider or deeper than any of ours is cut. */
+/** Returns the same data with `map` applied to every text. Data longer, wider or deeper than any of ours are cut. */
 export function mapTexts<T>(data: T, map: (text: string) => string): T {
   const mapped = (value: unknown, depth: number): unknown => {
     if (typeof value === 'string') return map(value.length > MOST_TEXT ? value.slice(0, MOST_TEXT) : value);
@@ -58,7 +58,7 @@ export function mapTexts<T>(data: T, map: (text: string) => string): T {
     if (depth === MOST_DEPTH) return null;
     const keys = Object.keys(value);
     const from = value as Readonly<Record<string, unknown>>;
-    // Most records have no text to change, and a copy of each takes longer than all the rest.
+    // Most records have no text to change, and copying each would take longer than all the rest.
     let copy: Record<string, unknown> | null = keys.length > MOST_LIST ? {} : null;
     for (let at = 0; at < Math.min(keys.length, MOST_LIST); at++) {
       const key = keys[at] ?? '';

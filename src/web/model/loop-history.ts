@@ -26,7 +26,7 @@ export class LoopHistory {
   start: StartFacts = { limits: {}, checks: [], facts: {} };
   #open: Iteration | null = null;
   #lastAt = '';
-  /** Whether the agent said or called something in the open iteration. */
+  /** True if the agent said or called something in the open iteration. */
   #isAtWork = false;
   /** Number of iterations that have ended, of work and idle. */
   #place = 0;
@@ -36,7 +36,7 @@ export class LoopHistory {
   readonly #counted = new Set<string>();
   readonly #shown: (text: string) => string;
   readonly #briefUntil: number;
-  /** Whether another detail of a brief iteration tells nothing new. */
+  /** True if further details of a brief iteration add nothing. */
   #isUnderWay = false;
   /** Line of the last event, if it was left out. */
   #skipped: string | null = null;
@@ -47,7 +47,7 @@ export class LoopHistory {
     this.#briefUntil = briefUntil;
   }
 
-  /** Returns whether to parse and take the next event: only some details of brief iterations tell anything. */
+  /** Returns whether to parse and take the next event: of a brief iteration, only some details matter. */
   wants(type: string, line: string): boolean {
     if (!this.#isBrief()) return true;
     const isDetail = DETAIL.test(type);
@@ -70,7 +70,7 @@ export class LoopHistory {
       return;
     }
     if (type === 'iteration.ended') {
-      // Nearly all that it holds are figures: its few texts are prepared where they are taken.
+      // Nearly all of its contents are figures; its few texts are prepared where they are taken.
       const at = this.#shown(text(recorded['at']));
       const startedAt = this.#shown(text(recorded['startedAt']));
       // An iteration may be known only by its end.
@@ -87,7 +87,7 @@ export class LoopHistory {
     this.#lastAt = at;
   }
 
-  /** Takes a detail of a brief iteration: it tells only that the agent is at work. */
+  /** Takes a detail of a brief iteration, which only shows that the agent is at work. */
   #passed(type: string, at: string): void {
     this.#endWait(type, at);
     if (!NO_WORK.test(type)) {
@@ -370,14 +370,14 @@ export class LoopHistory {
   }
 }
 
-/** Types of the events that only the details of an iteration are made of. */
+/** Types of events that matter only for the details of an iteration. */
 const DETAIL = /^(?:tool\.|agent\.(?:text|ended)$|command\.ran$|verification\.|check\.started$)/;
 /** Activity that does not begin an iteration. */
 const NO_WORK =
   /^(?:verification\.started|check\.started|run\.ended|steering\.pending|agent\.(?:notice|after-iteration|interrupting|checklist))$/;
-/** Events after which the next one says that something began or a wait is over. */
+/** Events after which the next event shows that something began or that a wait is over. */
 const BEFORE_WORK = /^(?:iteration\.ended$|wait\.started$|loop\.)/;
-/** Events that ask when the one before them was. */
+/** Events that need the time of the event before them. */
 const AFTER_ALL = /^(?:iteration\.started$|loop\.)/;
 const IN_WAIT = /^(?:wait\.started|operator\.|notice|loop\.paused)/;
 const PAUSE_ENDS = /^(?:loop\.(?!paused$)|iteration\.started$|operator\.accept$)/;

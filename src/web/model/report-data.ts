@@ -78,7 +78,7 @@ export interface Iteration {
   readonly commands: { readonly name: string; readonly outcome: string; readonly durationMs: number }[];
   readonly steering: string[];
   commits: readonly Commit[];
-  /** What it said, called and ran before its prompt is left out, as it is one of the first of a long loop. */
+  /** Present if the details before its prompt are left out, because it is among the first of a long loop. */
   brief?: true;
 }
 
@@ -126,7 +126,7 @@ export interface RunData {
   readonly run: Run;
   /** Keys of the loops by the ids of their tasks. */
   readonly keys: Readonly<Record<string, string>>;
-  /** Reports of these loops; empty on a served page, which reads one when it is opened. */
+  /** Reports of these loops; empty on a served page, which reads a report when it is opened. */
   readonly loops: readonly ReportData[];
 }
 
@@ -144,7 +144,7 @@ export interface LoopRow {
   readonly mode: string;
   readonly status: string;
   readonly live: boolean;
-  /** null if it is unknown whether all of it is. */
+  /** Null if it is unknown whether all of it is verified. */
   readonly verified: boolean | null;
   /** What a completion rests on; null if the loop is not complete. */
   readonly proof: Proof | null;
@@ -155,9 +155,9 @@ export interface LoopRow {
   /** True while a run's cost is still unknown: the loop costs at least `costUsd`. */
   readonly isCostPartial: boolean;
   readonly startedAt: string;
-  /** Time since the start that `max_time` does not count. */
+  /** Time since the start that does not count towards `max_time`. */
   readonly stoppedMs?: number;
-  /** Begin of the stop that lasts, from which on no time counts. */
+  /** Beginning of the current stop, from which no time counts. */
   readonly stoppedSince?: string;
   readonly endedAt: string | null;
   readonly waitingUntil: string | null;
@@ -192,6 +192,6 @@ export interface ReportData {
   readonly waits: readonly Wait[];
   readonly decisions: readonly Decision[];
   readonly environment: readonly (readonly [string, string])[];
-  /** Numbers of items before the first ones here, in an answer with news only. */
+  /** Numbers of items before the first ones here, in an answer with only news. */
   readonly skipped: { readonly iterations: number; readonly decisions: number };
 }

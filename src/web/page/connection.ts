@@ -7,7 +7,7 @@ export interface Access {
   readonly act: string | null;
 }
 
-/** Removes the tokens from the address. They are kept in memory, and for a reload in the tab. */
+/** Removes the tokens from the address. They are kept in memory and, for a reload, in the tab. */
 export function takeAccess(): Access | null {
   const given = /^#t=([\w-]+)(?:&c=([\w-]+))?$/.exec(location.hash);
   if (given === null) return JSON.parse(sessionStorage.getItem('access') ?? 'null') as Access | null;
@@ -19,10 +19,10 @@ export function takeAccess(): Access | null {
 
 export type Link = 'connecting' | 'open' | 'lost' | 'refused';
 
-/** Follows the list of loops; `changed` has a counter for each loop, which rises whenever there is news. */
+/** Follows the list of loops; `changed` has a counter for each loop that rises with its news. */
 export function useLoops(access: Access | null): {
   rows: readonly LoopRow[] | null;
-  /** Total number of loops: `rows` may hold only the newest. */
+  /** Total number of loops: `rows` may contain only the newest. */
   total: number;
   link: Link;
   changed: Record<string, number>;

@@ -55,7 +55,7 @@ function Dashboard() {
     document.title =
       key !== null && data !== null && typeof data !== 'string' ? `${titleOf(data)} · ralph-loop` : 'ralph-loop';
   }, [key, data]);
-  // The link that was followed has gone, and the focus with it.
+  // The link that was followed is gone, and the focus with it.
   useEffect(() => (key === null ? undefined : document.getElementById('main')?.focus()), [key]);
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to content</a>
     <nav class="bar" aria-label="Dashboard"><a href="#" aria-current=${key === null ? 'page' : 'false'}>All loops</a><span class=${`link ${link}`} role="status"><span aria-hidden="true">●</span> ${LINKS[link]}</span></nav>
@@ -195,7 +195,7 @@ const BUTTONS: Readonly<Record<Exclude<Control, 'steer'>, string>> = {
 /** Question before a loop is cancelled. */
 const QUESTION = 'Cancel the loop now? The work in progress stays as it is.';
 
-/** Moves the focus to the answer that changes nothing: the button that asked has gone. */
+/** Moves the focus to the answer that changes nothing: the button that asked is gone. */
 const takeFocus = (button: HTMLButtonElement | null): void => button?.focus();
 
 function Controls({ row, access }: { readonly row: LoopRow; readonly access: Access }) {

@@ -71,13 +71,13 @@ function CheckResult({ check: { name, run, outcome, tail } }: { readonly check: 
   </details>`;
 }
 
-/** Shows a result in words and colour. */
+/** Shows a result by words and colour. */
 export function Mark({ good, label }: { readonly good: boolean | null; readonly label: string }) {
   const tone = good === null ? 'dim' : good ? 'good' : 'bad';
   return html`<span class=${`mark ${tone}`}>${good === null ? '○' : good ? '✓' : '×'} ${label}</span>`;
 }
 
-/** Shows a commit, whose diff opens at a click. With a `note` it is one of a list, which stays short on paper. */
+/** Shows a commit, whose diff opens at a click. With a `note`, it is one of a list, which stays short on paper. */
 export function CommitDiff({ commit: { id, subject, stat, patch }, note = '' }: { commit: Commit; note?: string }) {
   const summary = html`<code>${id.slice(0, 10)}</code> ${oneLine(subject)} <span class="dim">${oneLine(stat)}${note}</span>`;
   return html`<${Fold} summary=${summary} draw=${() => html`<${Diff} patch=${patch} />`} isPrinted=${note === ''} />`;
@@ -127,15 +127,15 @@ interface Figure {
   readonly name: string;
   readonly value: (iteration: Iteration) => number | null;
   readonly text: (value: number) => string;
-  /** Its sum is a figure, too. */
+  /** True if its sum is a figure, too. */
   readonly isTotal?: true;
   /** Limit that ends the loop, drawn as a line. */
   readonly limit?: number;
-  /** How much of the limit is used, with what no iteration counts; null if unknown. */
+  /** Share of the limit that is used, including usage outside iterations; null if unknown. */
   readonly used?: number | null;
 }
 
-/** Number of iterations from which on a plot shows more than the table. */
+/** Number of iterations from which a plot shows more than the table. */
 const LEAST = 5;
 
 export const FIGURES: readonly Figure[] = [
@@ -165,7 +165,7 @@ function usedOf({ name, limit, used }: Limit, iterations: readonly Iteration[]):
   const after = new Map<Iteration, number>();
   let sum = 0;
   for (const each of iterations) {
-    // Time includes waits; a clock that was set back takes nothing away.
+    // Time includes waits; a clock that was set back subtracts nothing.
     const time = Date.parse(each.endedAt ?? each.startedAt) - Date.parse(first.startedAt);
     sum = name === 'time' ? Math.max(sum, time) : sum + (own.value(each) ?? 0);
     after.set(each, sum);
@@ -174,7 +174,7 @@ function usedOf({ name, limit, used }: Limit, iterations: readonly Iteration[]):
   return [{ name: `${own.name} so far`, value: (each) => after.get(each) ?? null, text, limit, used }];
 }
 
-/** Draws one plot for each figure that is known for any iteration, and for each limit with a figure. */
+/** Draws one plot for each figure known for any iteration, and for each limit with a figure. */
 export function Plots({ data: { iterations, limits, row } }: { readonly data: ReportData }) {
   const done = iterations.filter(({ outcome }) => outcome !== 'open');
   const figures = [...FIGURES, ...limits.flatMap((limit) => usedOf(limit, done))];
@@ -189,7 +189,7 @@ export function Plots({ data: { iterations, limits, row } }: { readonly data: Re
   </section>`;
 }
 
-/** Draws a bar for each iteration, as wide as all of them fit, and the limit. The table of figures has the exact ones. */
+/** Draws a bar for each iteration, as wide as fits, and the limit. The table has the exact figures. */
 function Plot({ figure, iterations }: { readonly figure: Figure; readonly iterations: readonly Iteration[] }) {
   const { name, value, text, isTotal, limit, used } = figure;
   const values = iterations.map(value);

@@ -22,7 +22,7 @@ import {
   When,
 } from './text.ts';
 
-/** The tasks of a single loop link nowhere. */
+/** The tasks of a single loop have no links. */
 const NO_KEYS = {};
 
 function withCommits(iteration: Iteration, { commits }: Work): Iteration {
@@ -145,7 +145,7 @@ function CheckRow({ check }: { readonly check: CheckSummary }) {
   </tr>`;
 }
 
-/** Lists what the loop changed. A page that is served while it works knows only the commits of the chosen iteration. */
+/** Lists what the loop changed. While the loop works, a served page knows only the commits of the chosen iteration. */
 function Changes({ iterations, uncommitted }: Pick<ReportData, 'iterations' | 'uncommitted'>) {
   const made = iterations.filter(({ commits }) => commits.length > 0);
   if (made.length === 0 && uncommitted === null) return null;
@@ -267,7 +267,7 @@ function Timeline({
   const first = iterations[0];
   const from = Date.parse(first?.startedAt ?? '');
   const span = Date.parse(until) - from;
-  // A clock that was set back leaves nothing to scale.
+  // If the clock was set back, there may be nothing to scale.
   if (first === undefined || iterations.length < 2 || !(span > 0)) return null;
   const ends = span < 86_400_000 ? clock : moment;
   const at = (instant: string): number => Math.min(1000, Math.max(0, ((Date.parse(instant) - from) / span) * 1000));

@@ -20,7 +20,7 @@ export function clean(text: string): string {
     .replace(BIDI, (mark) => `<U+${mark.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}>`);
 }
 
-/** Returns names, commands and paths in one line. */
+/** Returns text such as names, commands and paths in one line. */
 export function oneLine(text: string): string {
   return clean(text).replace(/\s+/g, ' ').trim();
 }
@@ -30,7 +30,7 @@ export function duration(milliseconds: number | null): string {
   return milliseconds === 0 ? '0s' : timeText(milliseconds);
 }
 
-/** Returns the milliseconds that `max_time` counts of a loop until `now`, not those in which it was stopped; null if the clock was set back. */
+/** Returns the milliseconds of a loop that count towards `max_time` until `now`, without stops; null if the clock was set back. */
 export function spentMs(
   { startedAt, stoppedMs = 0, stoppedSince }: Pick<LoopRow, 'startedAt' | 'stoppedMs' | 'stoppedSince'>,
   now: number,
@@ -62,7 +62,7 @@ export function When({ at, now = Date.now() }: { readonly at: string; readonly n
   return html`<time datetime=${at} title=${moment(at)}>${ago(at, now)}</time>`;
 }
 
-/** Shows a command with a button that copies it; where the browser refuses that, the button selects it. */
+/** Shows a command with a button that copies it, or selects it if the browser does not allow copying. */
 export function Command({ text }: { readonly text: string }) {
   const [done, setDone] = useState('');
   const command = oneLine(text);
@@ -72,7 +72,7 @@ export function Command({ text }: { readonly text: string }) {
       await navigator.clipboard.writeText(command);
       setDone('copied');
     } catch {
-      // Without the permission, or in an old browser: one key is left to the user.
+      // Without the permission, or in an old browser, the user has one key left to press.
       if (code !== null) getSelection()?.selectAllChildren(code);
       setDone('selected');
     }
@@ -80,7 +80,7 @@ export function Command({ text }: { readonly text: string }) {
   return html`<span class="command"><code>${command}</code><button class=${`copy ${done}`} aria-label=${`Copy ${command}`} title=${done || 'Copy'} onClick=${copy}></button></span>`;
 }
 
-/** Kinds of blocks, by their lines. A line that begins none continues a paragraph. */
+/** Patterns for kinds of blocks, by their lines. A line that begins no block continues a paragraph. */
 const FENCE = /^\s*(?:```|~~~)/;
 const HEADING = /^#{1,6}\s+(.*?)\s*#*$/;
 const ITEM = /^\s*(?:[-*+]|(\d+)[.)])\s+(.*)$/;

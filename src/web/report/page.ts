@@ -30,7 +30,7 @@ export function livePage(start: string): string {
   return document('ralph-loop', `<meta name="start" content="${escaped(start)}">`, 'null');
 }
 
-/** Returns one file with the page and its data, which requests nothing. */
+/** Returns one file with the page and its data, which makes no requests. */
 export function reportPage(data: ReportData | RunData): string {
   const meta = `<meta http-equiv="Content-Security-Policy" content="${contentPolicy("'none'")}">\n${REPORT_MARK}`;
   // The data cannot end the element that contains it.

@@ -18,9 +18,9 @@ export type ControlRequest =
 export interface News {
   readonly loops?: readonly LoopRow[];
   readonly changed?: Readonly<Record<string, number>>;
-  /** Total number of loops if the list holds only the newest. */
+  /** Total number of loops if the list contains only the newest. */
   readonly total?: number;
-  /** The loops cannot be read at present. */
+  /** Present if the loops cannot be read at present. */
   readonly away?: true;
 }
 
@@ -43,7 +43,7 @@ export function keepOpened<T>(opened: Map<string, T>, key: string, one: T): T {
 
 type Hear = (news: News) => void;
 
-/** Source of the dashboard's loops. It looks for news while there are listeners. */
+/** Source of the dashboard's loops. It checks for news while there are listeners. */
 export abstract class NewsFeed {
   /** Command that starts a loop here. */
   abstract readonly start: string;
@@ -65,7 +65,7 @@ export abstract class NewsFeed {
     return this.#listeners.size;
   }
 
-  /** Passes on the list as soon as it is read, and then its news. Returns the function that stops this. */
+  /** Passes on the list as soon as it is read, and then its news. Returns a function that stops this. */
   listen(hear: Hear): () => void {
     this.#listeners.add(hear);
     void this.#look(true);
@@ -90,7 +90,7 @@ export abstract class NewsFeed {
       const news = await this.news(whole);
       if (this.#isAway) this.#failures.clear();
       this.#isAway = false;
-      // Each piece of news reaches all readers once.
+      // Each piece of news reaches all listeners once.
       if (news !== null) for (const hear of this.#listeners) hear(news);
     } catch (error) {
       this.#isAway = true;
@@ -124,7 +124,7 @@ export interface LoopSource {
   /** Returns the live or last loop of these files; null if there is none. */
   readonly loopOf: (files: LoopFiles) => ShownLoop | null;
   readonly workOf: (loop: ShownLoop, iterations: readonly Iteration[], options: WorkOptions) => Promise<Work>;
-  /** Returns the runs with several loops, and the files of these by the ids of their tasks. */
+  /** Returns the runs with several loops, and the files of these loops by the ids of their tasks. */
   readonly runs: () => readonly WatchedRun[];
   /** Called for a loop that cannot be read, once for each message. */
   readonly failed: (message: string) => void;
@@ -140,7 +140,7 @@ export interface WatchedRun {
 
 interface Watched {
   readonly files: LoopFiles;
-  /** Sizes and times of the state file and of the stream. */
+  /** Size and time of the state file; `stream` has those of the stream. */
   state: string;
   events: string;
   version: number;
@@ -272,7 +272,7 @@ export class LoopFeed extends NewsFeed {
     this.#runs = new Map(
       found.map((watched) => {
         const key = runKey(watched.projectDir, watched.run);
-        // The time that passes is no news.
+        // The passing of time is not news.
         const text = JSON.stringify({ ...watched.run, durationMs: 0 });
         const { text: known = '', version = 0 } = before.get(key) ?? {};
         return [key, { ...watched, text, version: version + (text === known ? 0 : 1) }];
@@ -286,7 +286,7 @@ export class LoopFeed extends NewsFeed {
     return this.#tried(() => this.#source.loopOf(files), `${files.state}: `);
   }
 
-  /** Returns what is read; null after a failure, which is reported after the words `of`. */
+  /** Returns what `read` returns; null after a failure, which is reported after the words `of`. */
   #tried<T>(read: () => T, of = ''): T | null {
     try {
       return read();

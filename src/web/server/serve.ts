@@ -10,7 +10,7 @@ import { contentPolicy, livePage } from '../report/page.ts';
 import type { ControlRequest, News, NewsFeed } from './news-feed.ts';
 
 const MOST_WATCHERS = 16;
-/** Number of unread news with which a page is disconnected. */
+/** Number of unread pieces of news at which a page is disconnected. */
 const MOST_QUEUED = 256;
 const MOST_BODY = 64 * 1024;
 const MOST_MESSAGE = 8_000;
@@ -58,7 +58,7 @@ function dashboardApp(feed: NewsFeed, tokens: Tokens, port: () => number): Hono 
   return app;
 }
 
-/** Sends what is new as events, until the page closes or reads nothing; a comment keeps an idle connection open. */
+/** Sends news as events, until the page closes or stops reading; a comment keeps an idle connection open. */
 function streamNews(context: Context, feed: NewsFeed) {
   if (feed.listeners >= MOST_WATCHERS) return context.json({ message: 'Too many pages are open.' }, 503);
   return streamSSE(context, async (stream) => {
@@ -66,7 +66,7 @@ function streamNews(context: Context, feed: NewsFeed) {
     let ring = (): void => undefined;
     const end = feed.listen((news) => {
       if (queue.push(news) <= MOST_QUEUED) return ring();
-      // A page that reads nothing: it connects again when it does.
+      // The page has stopped reading; it reconnects when it reads again.
       end();
       void stream.close();
     });
@@ -94,7 +94,7 @@ function streamNews(context: Context, feed: NewsFeed) {
   });
 }
 
-/** Hands a request of the page to its loop, and answers with what the loop says. */
+/** Passes a request of the page to its loop, and answers with the loop's message. */
 async function controlLoop(context: Context, feed: NewsFeed, tokens: Tokens) {
   if (!isToken(context.req.header('x-control'), tokens.act))
     return context.json({ message: 'This page is read-only.' }, 403);
@@ -153,7 +153,7 @@ export async function serveDashboard(feed: NewsFeed, port: number, readOnly: boo
   const tokens = newTokens(readOnly);
   let bound = port;
   const app = dashboardApp(feed, tokens, () => bound);
-  // Otherwise silent connections would block those of others.
+  // Otherwise, silent connections would block those of others.
   const times = { headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 };
   const limits = { ...times, connectionsCheckingInterval: 1_000, maxHeaderSize: 16 * 1024 };
   const server = createServer(limits, getRequestListener(app.fetch));
@@ -193,7 +193,7 @@ type Header = (name: string) => string | undefined;
 function refusal(method: string, header: Header, port: number): number | null {
   const [host, origin, site] = ['host', 'origin', 'sec-fetch-site'].map(header);
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
-  // Another name for this address lets a foreign page circumvent the browser's rules (DNS rebinding).
+  // Another host name for this address would let a foreign page bypass the browser's rules (DNS rebinding).
   if (host === undefined || !hosts.includes(host)) return 421;
   if (origin !== undefined && origin !== `http://${host}`) return 403;
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return 403;

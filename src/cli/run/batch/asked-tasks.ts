@@ -22,7 +22,7 @@ export interface Asked {
   readonly prepared: Prepared;
   /** Options added by the user's answers. */
   readonly words: readonly string[];
-  /** Nothing but the answers of this start names a permission mode. */
+  /** True if only the answers of this start name a permission mode. */
   readonly lacksMode: boolean;
 }
 
@@ -62,7 +62,7 @@ export function askedTasks(
   return asked;
 }
 
-/** Returns a task with the user's answer about the sandbox, if that is open. */
+/** Returns a task with the user's answer about the sandbox, if that was open. */
 export function withSandbox(asked: Asked, mode: 'on' | 'off'): Asked {
   const { prepared, words } = asked;
   if (prepared.terms.unsandboxed !== 'not-set') return asked;

@@ -56,7 +56,7 @@ const ANSWERED = { 'budget.max_time': 'max-time', 'budget.max_cost': 'max-cost' 
 /** The start of several tasks, or of a plan whose tasks run side by side. */
 class BatchStart implements ReviewedStart<Batch> {
   readonly files: readonly string[];
-  // What the record of the run says of a plan was read from its file.
+  // The run's record of a plan was read from its file, so the file is not edited here.
   readonly isEdited = false;
   readonly #given: CommandContext;
   readonly #command: Command;
@@ -66,7 +66,7 @@ class BatchStart implements ReviewedStart<Batch> {
   #asked: readonly Asked[] = [];
   #context: CommandContext;
   #batch: Batch;
-  /** The user's answer about the sandbox; undefined until it is asked for. */
+  /** The user's answer about the sandbox; undefined until the question is asked. */
   #sandbox: 'on' | 'off' | null | undefined;
 
   constructor(context: CommandContext, command: Command, begun: Batch, found: readonly string[]) {
@@ -99,7 +99,7 @@ class BatchStart implements ReviewedStart<Batch> {
     return this.#representative();
   }
 
-  /** Returns command line and record with the user's answers. A mode that they choose takes the place of that of the options. */
+  /** Returns command line and record with the user's answers. A mode that they choose replaces that of the options. */
   #answered(answers: StartRequest['flags']): { mode: string; context: CommandContext; batch: Batch } {
     const chosen = answers['permission_mode'];
     const { 'permission-mode': given, ...others } = this.#given.values;
@@ -108,7 +108,7 @@ class BatchStart implements ReviewedStart<Batch> {
     );
     const kept = chosen === undefined && given !== undefined ? { 'permission-mode': given } : {};
     const isAnswered = (pair: string): boolean => answers[pair.split('=', 1)[0]?.trim() ?? ''] !== undefined;
-    // --set would go before the option that takes the answer.
+    // Settings from --set would override the option that carries the answer.
     const set = valuesOf(this.#given, 'set').filter((pair) => !isAnswered(pair));
     const values = { ...others, ...kept, ...Object.fromEntries(limits), ...(others['set'] !== undefined && { set }) };
     const context = { ...this.#given, values };
@@ -118,7 +118,7 @@ class BatchStart implements ReviewedStart<Batch> {
     return { mode: String(chosen ?? RECOMMENDED), context, batch };
   }
 
-  /** Returns the first task, with the warnings of all. A plan's checks run once for all of its tasks, others' in their worktrees. */
+  /** Returns the first task, with the warnings of all. A plan's checks run once for all its tasks; others run in their worktrees. */
   #representative(): Prepared {
     const [first] = this.#asked;
     if (first === undefined) throw new RalphError('no-loop', PARALLEL_TEXTS.nothingLeft);
@@ -134,7 +134,7 @@ class BatchStart implements ReviewedStart<Batch> {
     const tasks = this.#asked.map(({ label, prepared }) =>
       shownTask(prepared.terms, join(this.#given.projectDir, label)),
     );
-    // The limits of a plan are those of all of its tasks.
+    // The limits of a plan cover all its tasks together.
     if (plan !== undefined) return { tasks, together: { words: PARALLEL_TEXTS.together(atOnce, null), limits: [] } };
     const { maxTimeMs, maxCostUsd } = limits;
     const shared = [
@@ -149,7 +149,7 @@ class BatchStart implements ReviewedStart<Batch> {
     const context = this.#context;
     const { files, projectDir, env, values } = context;
     const { root, head } = repositoryOf(projectDir, env);
-    // A set-up command installs what the main checkout has.
+    // A set-up command installs what the main checkout already has.
     const isSetUp = asked.every(({ prepared }) => (prepared.resolved.settings.worktreeSetup ?? null) !== null);
     const unfit = hookProblems(root, isSetUp ? root : null, env);
     if (unfit.length > 0) throw new RalphError('refused', unfit.join('\n'));
@@ -186,7 +186,7 @@ function withAnswers(batch: Batch, asked: readonly Asked[]): Batch {
   return { ...batch, words: [...batch.words, ...added(null)], tasks };
 }
 
-/** Returns each warning once, with the tasks that it applies to. */
+/** Returns each warning once, with the tasks to which it applies. */
 function warningsOf(context: CommandContext, asked: readonly Asked[]): ReadonlyMap<string, readonly string[]> {
   const tasks = new Map<string, string[]>();
   for (const { label, prepared } of asked) {
@@ -198,7 +198,7 @@ function warningsOf(context: CommandContext, asked: readonly Asked[]): ReadonlyM
 
 /**
  * Names the uncommitted changes missing from new worktrees, which begin at the last commit plus the task's own files, and those
- * that will keep work from the user's branch.
+ * that will keep work off the user's branch.
  */
 function nameLeftOut({ projectDir, env, err }: CommandContext, { tasks, integrate }: Batch): void {
   if (!tasks.some(({ step }) => step === 'waiting')) return;

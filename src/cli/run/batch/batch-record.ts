@@ -22,7 +22,7 @@ import { existingLoopPolicy, startTarget } from '../../start/start-request.ts';
 import { type DraftedTask, QUOTED_ISSUE } from '../../task/draft.ts';
 import { runTask } from '../run-task.ts';
 
-/** Finds the tasks and collects problems of their names, and the drafts that were written for them. Returns null for a plan that is not to be started. */
+/** Finds the tasks and collects problems with their names, and the drafts written for them. Returns null for a plan that is not to be started. */
 export async function begunBatch(
   context: CommandContext,
   former: Batch | null,
@@ -89,7 +89,7 @@ function newBatch(context: CommandContext): Batch {
   };
 }
 
-/** Returns the record of the tasks that are resumed, with the options of this command line. */
+/** Returns the record of the resumed tasks, with the options of this command line. */
 export function resumedBatch(context: CommandContext, former: Batch | null): Batch | null {
   const { values, positionals, rest } = context;
   if (positionals.length > 0) throw new RalphError('usage', PARALLEL_TEXTS.otherTasks);
@@ -139,7 +139,7 @@ async function beginPlan(context: CommandContext): Promise<PlanBatch | null> {
   };
 }
 
-/** Returns the record of a plan's tasks that are resumed, or of independent tasks unchanged. */
+/** Returns the updated record of a resumed plan; that of independent tasks unchanged. */
 function takeUp(context: CommandContext, batch: Batch): Batch {
   const { values, projectDir } = context;
   const { plan } = batch;
@@ -155,7 +155,7 @@ interface Wanted {
   readonly values: CommandContext['values'];
 }
 
-/** Returns the tasks that the command line names: as words, or as issues, whose text is only quoted. */
+/** Returns the tasks on the command line: as words, or as issues, whose text is only quoted. */
 async function wantedTasks({ values, positionals, projectDir, env, err }: CommandContext): Promise<Wanted[]> {
   const { issue, issues } = values;
   if (issue === undefined && issues === undefined) return positionals.map((word) => ({ word, url: null, values: {} }));
@@ -168,7 +168,7 @@ async function wantedTasks({ values, positionals, projectDir, env, err }: Comman
     issues === undefined
       ? { taken: [readIssue(from, String(issue))], completed: [], refused: [], left: 0, isCut: false }
       : issuesWith(from, label);
-  // Its pull request may wait for days, and the same command run again is no wish for a second one.
+  // Its pull request may wait for days; running the same command again must not open a second one.
   for (const number of completed) err(withPrefix(ISSUE_TEXTS.leftOut(number)));
   for (const [number, why] of refused) err(withPrefix(ISSUE_TEXTS.refused(number, why)));
   if (left > 0) err(withPrefix(ISSUE_TEXTS.later(left, label, isCut)));
@@ -197,7 +197,7 @@ function refuseForeign({ values, files }: CommandContext, what: keyof typeof FOR
   if (files.name !== null) throw new RalphError('usage', PARALLEL_TEXTS.loopVariable(files.name));
 }
 
-/** Returns the options that apply to each loop separately; the budget covers all of them together. */
+/** Returns the options that apply to each loop separately; the budget covers all loops together. */
 function wordsOf(context: CommandContext): string[] {
   const { values } = context;
   const single = [...Object.keys(SETTING_OPTIONS), 'agent', 'worktree-setup', 'require-verified'].filter(

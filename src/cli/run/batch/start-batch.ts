@@ -12,8 +12,8 @@ import { agreedBatch } from './batch-consent.ts';
 import { begunBatch, resumedBatch } from './batch-record.ts';
 
 /**
- * Records the run that the user agrees to, and returns it with what writes its report, null if none is asked for. Returns an exit
- * code if they do not agree; drafts are removed then, as after an error.
+ * Records the run to which the user agrees. Returns it, with a function that writes its report (null if none is wanted), or an
+ * exit code if the user declines: drafts are then removed, as after an error.
  */
 export async function startBatch(context: CommandContext, command: Command) {
   const { projectDir, env, values } = context;

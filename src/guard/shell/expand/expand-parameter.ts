@@ -5,7 +5,7 @@ import type { ShellContext, ShellState, ValueWord } from '../shell-state.ts';
 
 const NOT_KNOWN: readonly ValueWord[] = [{ template: UNKNOWN }];
 
-/** Returns the values of `$x` and `${x…}`; UNKNOWN for those that depend on the run. */
+/** Returns the values of `$x` and `${x…}`; UNKNOWN for those known only at run time. */
 export function expandParameter(
   part: Shell.SimpleExpansionPart | Shell.ParameterExpansionPart,
   state: ShellState,
@@ -40,7 +40,7 @@ export function expandParameter(
   return operate(part.operation, values, operand);
 }
 
-/** Returns the words of a slice such as `${@:2}` or `${a[@]:1:2}`. `base` is the number of the first. */
+/** Returns the words of a slice such as `${@:2}` or `${a[@]:1:2}`. `base`: number of the first word. */
 function sliced(
   values: readonly ValueWord[],
   { offset, length }: Extract<Shell.ParameterOperation, { type: 'Slice' }>,
@@ -53,10 +53,10 @@ function sliced(
   return values.slice(from - base, from - base + count);
 }
 
-/** Returns the values of a variable; undefined if the command does not set it and it is not known. */
+/** Returns the values of a variable; undefined if they are unknown and the command does not set it. */
 export function valuesOf(name: string, state: ShellState, context: ShellContext): readonly ValueWord[] | undefined {
   if (name === '@' || name === '*') return state.positional ?? undefined;
-  // The number of a process is no part of a command or a name that a rule could mean.
+  // The number of a process is not part of a command or name that a rule could mean.
   if (name === '!' || name === '$') return [{ template: 'PID' }];
   if (/^[1-9]\d*$/.test(name)) {
     if (state.positional === null) return undefined;
@@ -87,7 +87,7 @@ function operate(
     if (values === undefined || operation.operator.endsWith('?')) return values ?? NOT_KNOWN;
     return missing || empty ? [{ template: other }] : values;
   }
-  // Always: the operands may contain substitutions, which run whatever the value is.
+  // Evaluated in any case: the operands may contain substitutions, which run whatever the value is.
   const change = changeOf(operation, operand);
   if (change === null || values === undefined || values.some((value) => value.template.includes(UNKNOWN)))
     return NOT_KNOWN;

@@ -89,7 +89,7 @@ function addParts(
         return;
       case 'DoubleQuoted':
       case 'LocaleString':
-        // "$@" without parameters is no word at all, "" is an empty one.
+        // "$@" without parameters expands to no word, "" to an empty one.
         if (part.parts.length === 0 || part.parts.some((child) => child.text !== '$@')) builder.literal('');
         addParts(part.parts, true, builder, state, context);
         return;
@@ -144,10 +144,10 @@ function substitute({ script, operator }: Substitution, state: ShellState, conte
   return context.interpret(script, [state], stdin, { ...context, away: true }).output;
 }
 
-/** Returns what a substitution prints, without the line ends behind it. */
+/** Returns the output of a substitution without trailing line ends. */
 function valueOfCommand(part: Shell.CommandExpansionPart, state: ShellState, context: ShellContext): ValueWord {
   const { text, under } = substitute(part, state, context);
-  // In a function, an `eval` or another shell, or where a command may find another mktemp, it may print something else.
+  // In a function, an `eval` or another shell, or if a command may find another mktemp, the output may differ.
   const { variables, functions } = state;
   const isOdd = /PATH|TMPDIR/.test(context.source) || variables.has('PATH') || variables.has('TMPDIR');
   const isSure = context.depth === 1 && !functions.has('mktemp') && !isOdd;
@@ -159,7 +159,7 @@ function valueOfCommand(part: Shell.CommandExpansionPart, state: ShellState, con
 const MKTEMP =
   /^(?:\$\(|`) *mktemp(?: +(?:-d|--suffix=\.\w+))*(?: +(?:-t +["']?\w|["']?\/tmp\/)[\w.-]*XXX["']?)? *[)`]$/;
 
-/** Splits values like the shell if IFS contains other characters than white space. */
+/** Splits values as the shell does if IFS contains characters other than white space. */
 function separated(values: readonly ValueWord[], state: ShellState): readonly ValueWord[] {
   const marks = state.variables.get('IFS')?.[0]?.template.replace(/[\s\0]/g, '') ?? '';
   if (marks === '') return values;
@@ -184,10 +184,10 @@ function withTilde(raw: string, value: string, state: ShellState, context: Shell
 
 const MAX_ALTERNATIVES = 256;
 
-/** Pieces of a word: quoted and escaped text, the marks of braces, and what is between them. */
+/** Pieces of a word: quoted and escaped text, brace characters, and what is between them. */
 const PIECES = /\$'(?:\\[\s\S]|[^\\'])*'?|'[^']*'?|"(?:\\[\s\S]|[^\\"])*"?|\\[\s\S]?|\$\{|[{},]|[^$'"\\{},]+|\$/g;
 
-/** Expands `a{b,c}` and `{1..3}` like the shell, as text, before anything else. null: too many. */
+/** Expands `a{b,c}` and `{1..3}` as the shell does, as text, before anything else; null: too many. */
 export function expandBraces(text: string): string[] | null {
   const pieces = text.match(PIECES) ?? [];
   const marks = marksOf(pieces);
@@ -216,7 +216,7 @@ export function expandBraces(text: string): string[] | null {
   return expand(0, pieces.length);
 }
 
-/** Returns for each brace that is closed its marks, itself and its own commas, and its end. */
+/** Returns, for each closed brace, its marks (itself and its own commas) and its end. */
 function marksOf(pieces: readonly string[]): Map<number, readonly [cuts: readonly number[], end: number]> {
   const marks = new Map<number, readonly [number[], number]>();
   const open: number[][] = [];

@@ -10,7 +10,7 @@ export interface AccessRecorder {
   readonly write: (word: ShellWord, how: FileAccessKind, extra?: WriteDetails) => void;
   /** `recursive`: also everything below a directory. `unsure`: it may also be written. */
   readonly read: (word: ShellWord, recursive?: boolean, unsure?: boolean) => void;
-  /** Marks a word as one whose file the program does not touch. Unexplained words may be written. */
+  /** Marks a word whose file the program does not touch. Unexplained words may be written. */
   readonly explain: (word: ShellWord) => void;
   /** Returns the recorder for a command that works in another directory (-C). */
   readonly inDirectory: (directory: string) => AccessRecorder;

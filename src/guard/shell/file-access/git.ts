@@ -28,7 +28,7 @@ export const git: FileAccessRule = (access) => {
   subcommandOf(name)?.(directory === undefined ? access : access.inDirectory(directory), args);
 };
 
-/** Subcommands whose paths are names in the index or in a commit; `--output` is recorded for every program. */
+/** Subcommands whose paths name entries of the index or a commit; `--output` is recorded for every program. */
 const TALKS = new Set(
   'status log diff show add commit ls-files ls-tree blame annotate grep branch tag push fetch pull remote rev-parse rev-list check-ignore check-attr describe cat-file merge-base reset switch checkout restore cherry-pick revert merge rebase notes shortlog reflog whatchanged diff-tree diff-index diff-files hash-object name-rev for-each-ref symbolic-ref var version help stash rm mv clean apply show-ref count-objects fsck range-diff update-index'.split(
     ' ',
@@ -79,7 +79,7 @@ const subcommandOf = byProgram<Subcommand>(() => ({
   stash: (access, args) => {
     const verb = args.find((word) => !word.template.startsWith('-'))?.template ?? 'push';
     if (verb === 'show') shows(access, args);
-    // What `store` records, a pop behind it restores.
+    // A later pop restores what `store` records.
     if (/^(list|show|drop|clear|create|branch)$/.test(verb)) return;
     const push = verb === 'push' || verb === 'save';
     const split = splitOptions(
@@ -112,7 +112,7 @@ const subcommandOf = byProgram<Subcommand>(() => ({
       access.write(wordOf(into ? `${into}/${target}` : target), 'patch');
     tracked(access, 'git apply');
   },
-  // A pop behind it restores what this names.
+  // A later pop restores what this names.
   'update-ref symbolic-ref': (access, args) => {
     if (args.some(({ template }) => template === 'refs/stash') && !hasOption(splitOptions(args, '-m'), '-d'))
       tracked(access, 'git stash');
@@ -174,7 +174,7 @@ function tracked(access: AccessRecorder, source: string, compared?: readonly str
   access.write(wordOf('.', source), 'git-tracked', { recursive: true, compared });
 }
 
-/** Records that files which git does not track go; with `all`, those that it ignores as well. */
+/** Records the removal of files that git does not track; with `all`, also of ignored ones. */
 function removesUntracked(
   access: AccessRecorder,
   paths: readonly ShellWord[],
@@ -198,13 +198,13 @@ function revision(word: ShellWord | undefined, usual: string): string | null {
   return name === undefined ? usual : /^(?!.*\.\.)(?:\w[\w./~^@{}-]*$|@)/.test(name) ? name : null;
 }
 
-/** Returns the words behind `--`; none without it. */
+/** Returns the words after `--`; none without it. */
 function afterDashes(args: readonly ShellWord[]): readonly ShellWord[] {
   const dashes = args.findIndex(({ template }) => template === '--');
   return dashes === -1 ? [] : args.slice(dashes + 1);
 }
 
-/** Returns the pathspecs of `git grep`: without dashes, what is there and what no revision can be named. */
+/** Returns the pathspecs of `git grep`: without `--`, the words that exist as paths and cannot be revisions. */
 export function pathsOfGrep(args: readonly ShellWord[], state: Place): readonly ShellWord[] {
   const paths = afterDashes(args);
   if (paths.length > 0) return paths;
@@ -240,17 +240,17 @@ export function pathspecTree(call: readonly ShellWord[], words: readonly ShellWo
 
 type Place = Pick<ShellState, 'cwd' | 'variables'>;
 
-/** Pattern for pathspecs that exclude; the group is empty for one from the top of the repository, which may be anywhere. */
+/** Pattern for excluding pathspecs; the group is empty for one from the top of the repository, which may be anywhere. */
 const EXCLUDED = /^:(?:[!^]|\(exclude\))(?:\/.*|(.*))$/s;
 const WILD = /[*?[\\]/;
 
-/** Returns globs for what an excluding pathspec leaves out: without wildcards, a path from the working directory. */
+/** Returns globs for what an excluding pathspec excludes: without wildcards, a path from the working directory. */
 function exclusion(path: string, { cwd }: Place): string[] {
   const glob = `${escapeGlob(cwd)}/${path.replace(/^(?:\.\/)+|\/+$/g, '')}`;
   return WILD.test(path) ? [glob] : [glob, `${glob}/*`];
 }
 
-/** Returns a glob for the names of the files that a pathspec with wildcards, one of which may match a slash, matches. */
+/** Returns a glob for the file names matched by a pathspec with wildcards, one of which may match a slash. */
 function fileName(pathspec: string): string {
   const tail = pathspec.replace(/^.*(?:[*?[\]]|\\.?)/s, '');
   return tail.includes('/') ? tail.slice(tail.lastIndexOf('/') + 1) : `*${tail}`;

@@ -33,7 +33,7 @@ const patch: FileAccessRule = (access) => {
 interface ProgramFiles {
   /** Options with a value that does not affect any file. */
   readonly values?: string;
-  /** Options whose value is a file that is read; `out` has those whose file is written. */
+  /** Options whose value is a file that is read; those in `out` have a file that is written. */
   readonly in?: string;
   readonly out?: string;
   /** Operands: read by default. 'converts': the first is read, the second written. 'free': not even read. */
@@ -41,7 +41,7 @@ interface ProgramFiles {
   /** Number of leading operands that are not files, unless one of the options in `script` is given. */
   readonly skip?: number;
   readonly script?: string;
-  /** Words with which the operands are written in place; otherwise they are read. */
+  /** Words that make the program write its operands in place; otherwise they are read. */
   readonly writesWith?: RegExp;
   readonly readsWith?: RegExp;
   /** Options that extend the operands to everything below them. */
@@ -79,7 +79,7 @@ const TALKERS =
 
 export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   __proto__: null as never,
-  // A value of an option (`head -n 5`) counts as a file that is read, without effect.
+  // A value of an option (`head -n 5`) counts as a file that is read, which has no effect.
   'cat tac bat batcat nl head tail fold fmt base32 column expand unexpand hd hexdump cut paste cmp od strings file b2sum shasum cksum more most rev pr uuencode spell zcat ccat wc comm md5sum sha1sum sha256sum sum sha224sum sha384sum sha512sum shellcheck vale':
     {},
   less: { values: '-p', out: '-o -O --log-file' },
@@ -132,7 +132,7 @@ export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   'rmdir trash trash-put rimraf del-cli': { operands: 'delete', recursive: true },
   shred: { values: '-n -s --iterations --size --random-source', operands: 'delete' },
   rename: { operands: 'move', recursive: true },
-  // A mount covers what lies below it; a remount only changes how it is mounted.
+  // A mount hides what is below it; a remount only changes how it is mounted.
   mount: { values: '-o -t', operands: 'move', recursive: true, readsWith: /^(?:-o)?(?:[\w=]+,)*remount\b/ },
   'aria2c age csplit tcpdump': { out: '-o --output -f --prefix -w', unsure: true },
 };
@@ -209,7 +209,7 @@ export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
     const file = optionValue(splitOptions(access.args, '-f -t -b -C -N -P -a'), '-f');
     if (file === undefined) return;
     access.read(file);
-    // Without one of these it creates a new key there.
+    // Without one of these, it creates a new key there.
     if (!access.args.some((word) => /^-[ylFBeiHRkQY]/.test(word.template))) access.write(file, 'argument');
   },
   dd: (access) => {

@@ -29,15 +29,15 @@ const valuesOf = byProgram(() => VALUES);
 /** Pattern for options of rg and ag that disable ignore files. */
 const NO_IGNORE = /^(-[uUat]|--unrestricted|--no-ignore.*|--no-config|--all-types|--all-text|--skip-vcs-ignores)$/;
 const LISTS = ['-l', '-L', '--files-with-matches', '--files-without-match', '--files'];
-/** Options with which rg searches, whatever stands before them. */
+/** Options that make rg search, whatever precedes them. */
 const SEARCHES = /^(?:-[lc]|--(?:files-with.*|count.*|json))$/;
 
 interface Search {
-  /** Named files and folders; the content of a folder is in `tree`. */
+  /** Named files and folders; the content of folders is in `tree`. */
   readonly places: readonly ShellWord[];
   readonly tree: SearchedTree | null;
   readonly lists: boolean;
-  /** It lists names without a look into the files. */
+  /** True if it lists names without reading the files. */
   readonly isBlind: boolean;
 }
 
@@ -144,15 +144,15 @@ export function isOfSystem(path: string): boolean {
   return path.includes('/') ? /^\/(s?bin|usr|opt|nix|snap)\//.test(path) : path !== '';
 }
 
-/** Pattern for long options with one dash, such as `-coverprofile=FILE`, whatever the rule. */
+/** Pattern for long options with one dash, such as `-coverprofile=FILE`, whatever the rule says. */
 const LONG_OPTION = /^-[a-zA-Z][\w,-]+=/;
 
-/** Records words that a program may write to because it or its option is unknown. */
+/** Records words to which a program may write because it or its option is unknown. */
 export function recordNamed(command: ShellCommand, words: Call['words'], { facts }: ShellContext): void {
   if (words.length > 0) facts.named.push({ command, words, mayWrite: mayWrite(command) });
 }
 
-/** Returns whether nothing is known about what a program does here with its words. */
+/** Returns whether nothing is known about what a program does with its words here. */
 export function isUnknown(name: string): boolean {
   return ruleOf(name) === undefined && !ELSEWHERE.test(name);
 }
@@ -198,13 +198,13 @@ const OUTPUT =
   /^(?:-o|-{1,2}[DP]?(?:[a-z]+[-_])*(?:out(?:put|file|dir)?|dest(?:ination|dir)?|(?:save|write|dump)(?:[-_]?(?:to|as))?|append|cidfile|basetemp|Map)(?:[-_]?(?:file|dir|path|folder))?|-{1,2}\w+profile|-{1,2}(?:log|result|report)[-_]?(?:file|dir|to))$/i;
 /** Parts of which every such word but `-o` contains one. Compiling OUTPUT takes as long as all other checks of a command. */
 const OUTPUT_PARTS = 'out dest save write dump append cidfile basetemp map profile log result report'.split(' ');
-/** Pattern for the same before a mark in a word: `of=F`, `CREATE:F`. */
+/** Pattern for the same before a separator in a word: `of=F`, `CREATE:F`. */
 const OUTPUT_KEY = /^(?:of|out|output|create|open)$/i;
 /** Pattern for options that make any program change its operands in place. */
 const IN_PLACE = /^--?(?:fix|write|in-?place|overwrite\w*|auto-?fix|auto-?correct|remove-source\w*)(?:=|$)/;
 /** Every such option contains one of these. */
 const IN_PLACE_PARTS = ['fix', 'write', 'place', 'correct', 'remove-source'];
-/** Programs or subcommands that do so by default; further ones do with `-i` or `-w`. */
+/** Programs or subcommands that do so by default; others do with `-i` or `-w`. */
 const FORMATS = new Set(
   'fix fmt isort stylua pyupgrade swiftformat mdformat nixfmt uncrustify astyle mogrify optipng jpegoptim upx srm wipe savelog'.split(
     ' ',

@@ -104,7 +104,7 @@ function interpretNode(node: Node, states: States, stdin: Stream, outer: ShellCo
         for (const part of [node.initialize, node.test, node.update])
           if (part && states[0]) readSubstitutions(part, states[0], context);
       }
-      // `until` runs the body where the clause fails.
+      // `until` runs the body if the condition fails.
       const begin = node.type === 'While' ? ended(interpretNode(node.clause, states, stdin, context)) : states;
       const body = interpretNode(node.body, begin, stdin, context);
       return { states: joinStates(states, begin, ended(body)), output: appended(body.output, UNKNOWN_STREAM) };
@@ -201,7 +201,7 @@ function interpretAndOr(node: Shell.AndOr, states: States, stdin: Stream, contex
   return { states: last.states, failed, output };
 }
 
-/** Returns whether a command has no failure that its outcome leaves out: that of a `cd` is in it. */
+/** Returns whether a command has no failure that is missing in its outcome, which contains only that of a `cd`. */
 function surelySucceeds(node: Node): boolean {
   return node.type === 'Command' && node.redirects.length === 0 && /^(?:cd|pushd)$/.test(node.name?.value ?? '');
 }

@@ -29,7 +29,7 @@ import {
 import { openInterpreter, openShell, recordCommand, recordOpened } from './open-shell.ts';
 import { literalOutput, runBuiltin } from './run-builtin.ts';
 
-/** Maximum number of nested wrappers such as `sudo env nice …`, beyond what a person writes. */
+/** Maximum number of nested wrappers such as `sudo env nice …`: more than a person writes. */
 const MAX_WRAPPERS = 20;
 
 /** Follows a command through functions, builtins, wrappers and shells to the program that it runs, and records it. */
@@ -61,7 +61,7 @@ function runPlain(call: Call, name: string, context: ShellContext): Outcome {
   const programs = call.assignments.filter((each) => PROGRAM_VARIABLES.test(each.name));
   const texts = programs.map((each) => programText(each.name, each.words[0]?.template ?? ''));
   if (name === 'git') texts.push(...gitTexts(call));
-  // A program that is not known may run the lines of its input.
+  // An unknown program may run the lines of its input.
   if (isUnknown(name) && call.stdin.kind !== 'none') texts.push(commandLines(call.stdin.text));
   for (const text of [...texts, ...commandsOfOptions(name, call.words)])
     context.interpret(text, [call.state], name === 'man' ? UNKNOWN_STREAM : call.stdin, inside(context, call, name));
@@ -73,7 +73,7 @@ function runPlain(call: Call, name: string, context: ShellContext): Outcome {
   return { states: [state], output: literalOutput(call, name) };
 }
 
-/** `anything sh -c TEXT`, `curl x | anything bash`: a program that is not known runs the shell that it is given. */
+/** `anything sh -c TEXT`, `curl x | anything bash`: an unknown program runs the shell that it is given. */
 function openShellBehind(call: Call, name: string, context: ShellContext): void {
   const at = isUnknown(name) ? call.words.findIndex(({ template }, index) => index > 0 && isShell(template)) : -1;
   const [before, shell, next] = call.words.slice(Math.max(at - 1, 0));
@@ -105,7 +105,7 @@ function openWrapped(call: Call, name: string, context: ShellContext): Outcome |
   return { states, failed, output: opened.next.length === 1 ? outcome.output : UNKNOWN_STREAM };
 }
 
-/** Returns the words of a wrapper that do not belong to the command that it runs. */
+/** Returns the words of a wrapper that do not belong to the command it runs. */
 function ownWords(call: Call, next: readonly Opened[]): ShellWord[] {
   const inner = new Set(next.flatMap((each) => (each.kind === 'call' ? each.call.words : [])));
   const texts = next.flatMap((each) => (each.kind === 'text' ? [each.text] : []));
@@ -157,7 +157,7 @@ function withWrittenFiles(call: Call, name: string, writes: readonly FileAccess[
   return { ...state, files };
 }
 
-/** The text of the copied script, or of one that runs the copied program: `ln -s $(command -v git) g; ./g push`. */
+/** Text of the copied script, or of a script that runs the copied program: `ln -s $(command -v git) g; ./g push`. */
 function copiedText({ words, state }: Call): string | undefined {
   const { template = '', source = '' } = words.at(-2) ?? {};
   const isProgram = template.includes('/') ? isOfSystem(template) : template !== source;
@@ -221,7 +221,7 @@ function subcommandTexts([subcommand, ...args]: readonly ShellWord[]): string[] 
   }
 }
 
-/** Variables that a shell runs, expands or reads as a file by itself: at its start, for a prompt, for a trace. */
+/** Variables that a shell itself runs, expands or reads as a file: at its start, for a prompt, for a trace. */
 const BY_ITSELF = ['PROMPT_COMMAND', 'BASH_ENV', 'ENV', 'PS0', 'PS1', 'PS2', 'PS4'];
 /** Builtins that evaluate the subscript of a name: `let 'a[$(x)]=1'`. */
 const EVALUATES = new Set('let declare typeset local export readonly read printf unset test [ mapfile wait'.split(' '));

@@ -39,7 +39,7 @@ function shellOptions(args: Call['words'], name: string) {
       starts.push(...args.slice(at, at + 1));
     } else if (text === '--command') letters += 'c';
     else if (!LONG.test(text)) {
-      // bash takes a word for each `o`, wherever the letter stands; others take the rest of the word.
+      // bash takes a word for each `o`, wherever the letter is; others take the rest of the word.
       const own = /^(?:zsh|m?ksh)$/.test(name) ? text.replace(/(?<=[oO]).+/, '') : text;
       if (own === text) at += own.replace(/[^oO]/g, '').length;
       letters += own;
@@ -48,7 +48,7 @@ function shellOptions(args: Call['words'], name: string) {
   return { takesText: letters.includes('c'), takesStdin: letters.includes('s'), rest: args.slice(at), starts };
 }
 
-/** Options of a word, which bash also takes with one dash. */
+/** Options that are whole words, which bash also takes with one dash. */
 const LONG = /^--|^-(?:login|no(?:editing|profile|rc)|posix|protected|restricted|verbose|version)$/;
 
 /** Interprets the known input of a shell: `bash -c TEXT`, `… | bash`, `bash <<EOF`, `bash FILE`. */

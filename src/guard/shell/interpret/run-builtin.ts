@@ -78,7 +78,7 @@ const builtinOf = byProgram<Builtin>(() => ({
       (arg, index) => /^[A-Za-z_]\w*$/.test(arg) && !/^-[CcdnOsu]$/.test(args[index - 1] ?? ''),
     );
     const { text } = call.stdin;
-    // Other marks between the words are not followed.
+    // Other separators between the words are not followed.
     const words = args.some((arg) => arg.startsWith('-d')) ? [UNKNOWN] : text.replace(/\n$/, '').split('\n');
     return readArray(call, name ?? 'MAPFILE', words);
   },
@@ -120,7 +120,7 @@ function declare(call: Call, args: readonly string[]): Outcome {
     if (equals > 0 && !arg.startsWith('-')) {
       const name = arg.slice(0, equals).replace(/\+$/, '');
       const text = arg.slice(equals + 1);
-      // A name reference changes with the variable that it refers to.
+      // A name reference changes with the variable to which it refers.
       const value = isReference
         ? { template: UNKNOWN, ...(text.includes(UNKNOWN) ? {} : { reference: text }) }
         : { template: text };
@@ -191,7 +191,7 @@ function changeDirectory(call: Call, _args: readonly string[], context: ShellCon
     return { states: cwds.map((each) => ({ ...state, cwd: each, previous: state.cwd })), output: SILENT };
   }
   const there = { ...state, cwd, previous: state.cwd, stack: stacked ? [state.cwd, ...state.stack] : state.stack };
-  // A part that is not known may lead anywhere: `/home/me`, `../..`.
+  // An unknown part may lead anywhere: `/home/me`, `../..`.
   if (cwd.includes(UNKNOWN)) return { states: [there, { ...there, cwd: UNKNOWN }], failed: [state], output: SILENT };
   const isGone = context.facts.writes.some(({ how, recursive, word: gone, cwdTemplate }) => {
     const path = withoutEndSlashes(posix.normalize(fromCwd(gone.template, { cwd: cwdTemplate })));
@@ -208,7 +208,7 @@ interface OutputCall {
   readonly call: Call;
   readonly name: string;
   readonly args: Call['words'];
-  /** The arguments as they are written, with `UNKNOWN` for what cannot be read statically. */
+  /** The arguments as written, with `UNKNOWN` for parts that cannot be read statically. */
   readonly texts: readonly string[];
 }
 
@@ -265,7 +265,7 @@ const ls: Output = ({ call: { state }, args, texts }) => {
   }
   const paths = files.map(({ template }) => fromCwd(template, state).replace(/\/+$/, ''));
   if (files.some((word) => word.glob === true)) {
-    // By unusual settings a glob is whatever lies below its plain beginning.
+    // With unusual shell settings, a glob means anything below its plain beginning.
     const below = paths.map((path) => path.replace(/\/[^/]*[*?[(].*$/s, '') || '/');
     const under = hasOddGlobs(state) ? { roots: below } : { ...startsOf(files, state.cwd), maxDepth: 1 };
     return { ...UNKNOWN_STREAM, under: { ...under, names: [] } };
@@ -297,7 +297,7 @@ const git: Output = ({ call: { words, state } }) => {
 
 const LS_FILES = '-x -X --exclude --exclude-from --exclude-per-directory --with-tree --format';
 
-/** Subcommands that print settings for a shell: `eval "$(pyenv init -)"`. These set variables and functions, and run nothing. */
+/** Subcommands that print settings for a shell: `eval "$(pyenv init -)"`. They set variables and functions, and run nothing. */
 const SETS_UP = /^(?:init|env|activate|export|hook|shellenv|shell\W\w+|-[sc]|)$/;
 
 const OUTPUTS = byProgram<Output>(() => ({
@@ -317,7 +317,7 @@ const OUTPUTS = byProgram<Output>(() => ({
     SETS_UP.test(first) ? SILENT : UNKNOWN_STREAM,
 }));
 
-/** Returns a command's output if its words and its input alone determine it. */
+/** Returns a command's output if it depends only on its words and its input. */
 export function literalOutput(call: Call, name: string): Stream {
   const args = call.words.slice(1);
   const texts = args.map((word) => word.template);
@@ -326,10 +326,10 @@ export function literalOutput(call: Call, name: string): Stream {
   const output = OUTPUTS(name);
   if (output !== undefined) return output({ call, name, args, texts });
   if (SILENT_COMMANDS.has(name)) return SILENT;
-  // Whatever gets a list of found files may print found files.
+  // Whatever receives a list of found files may print found files.
   const list = call.stdin.under ?? args.find((word) => word.contentUnder !== undefined)?.contentUnder;
   if (list === undefined) return UNKNOWN_STREAM;
-  // `find . | grep hook` keeps those of that name.
+  // `find . | grep hook` keeps only found files of that name.
   const isFilter = /^(?:e?grep|rg)$/.test(name) && args.length === 1 && list.names.length === 0;
   const glob = isFilter ? nameGlob(args[0], false) : '*';
   return { ...UNKNOWN_STREAM, under: glob === '*' ? list : { ...list, names: [glob] } };

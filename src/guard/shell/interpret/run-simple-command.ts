@@ -157,8 +157,8 @@ function forkOnDefaults(node: Shell.Command, state: ShellState, context: ShellCo
 const SCREEN = /^\/dev\/(null|tty|stdout|stderr|fd\/[12])$/;
 
 /**
- * Records the files that redirections read and write. Returns the resulting standard input, the file of standard output or
- * null, and in `away` whether that goes to a file or to a descriptor that is not followed.
+ * Records the files that redirections read and write. Returns the resulting standard input; the file of standard output,
+ * or null; and in `away` whether output goes to a file or to a descriptor that is not followed.
  */
 export function readRedirections(
   redirects: readonly Shell.Redirection[],

@@ -46,19 +46,19 @@ export function searchedTree(words: readonly ShellWord[], { cwd }: Call['state']
   };
 }
 
-/** Returns the folder, with a slash before it, that `-path './src/*'` at this place demands. */
+/** Returns the folder, with a slash before it, that `-path './src/*'` at this position requires. */
 function folderOf(texts: readonly string[], at: number): string[] {
   const isDemanded = texts[at] === '-path' && !/^(!|-not)$/.test(texts[at - 1] ?? '') && texts[at + 2] !== '-prune';
   return isDemanded ? (/^\.(\/[\w./@ -]+)\//.exec(texts[at + 1] ?? '')?.slice(1) ?? []) : [];
 }
 
-/** Returns what stands before a command to run, whose words may look like conditions. */
+/** Returns what precedes a command to run, whose words may look like conditions. */
 function conditionsOf(texts: readonly string[]): readonly string[] {
   const runs = texts.findIndex((text) => RUNS.has(text));
   return runs === -1 ? texts : texts.slice(0, runs);
 }
 
-/** Returns whether not every condition holds for what is found, or the search may begin elsewhere. */
+/** Returns whether found files may fail a condition, or the search may begin elsewhere. */
 function isOpen(text: string): boolean {
   return isOr(text) || text === '(' || text === '-files0-from';
 }
@@ -67,7 +67,7 @@ function isOr(text: string): boolean {
   return text === '-o' || text === '-or' || text === ',';
 }
 
-/** Returns what `-path X -prune -o`, `-not -path X` and `-not -name X` exclude; beside another `-o` it may be too little. */
+/** Returns what `-path X -prune -o`, `-not -path X` and `-not -name X` exclude; beside another `-o`, possibly too little. */
 function exceptOf(expression: readonly ShellWord[], roots: readonly string[]): string[] {
   const texts = expression.map(({ template }) => template);
   const pruned = texts.flatMap((text, at) => (text === '-prune' && isOr(texts[at + 1] ?? '') ? [at] : []));
@@ -76,7 +76,7 @@ function exceptOf(expression: readonly ShellWord[], roots: readonly string[]): s
     const value = expression[at + 1];
     if (!/^-(path|wholename|name)$/.test(text) || value === undefined || !plain) return [];
     const glob = globOf(value).replace(/\/$/, '');
-    // `./x` and `x` of a search in a root are paths below it.
+    // `./x` and `x`, in a search from a root, are paths below it.
     const below = /^[*/]/.test(glob) ? [glob] : roots.map((root) => posix.normalize(`${root}/${glob}`));
     const placed = text === '-name' ? [`*/${glob}`] : below;
     if (pruned.includes(at + 2)) return placed.flatMap((each) => [each, `${each}/*`]);
@@ -123,7 +123,7 @@ export function anyCase(glob: string): string {
 function withFound(word: ShellWord, under: SearchedTree): ShellWord {
   if (!word.template.includes('{}')) return word;
   const template = word.template.replaceAll('{}', UNKNOWN);
-  // "{}.bak" is another file than the found one.
+  // "{}.bak" is a different file from the one found.
   const whole = template === UNKNOWN || !/\0[^\s'"\\;]/.test(template);
   return { text: null, template, source: word.source, ...(whole ? { under } : {}), pattern: escapeGlob(template) };
 }
@@ -166,7 +166,7 @@ function itemsOf(call: Call, byLine: boolean): ShellWord[] {
   if (kind === 'none' || call.stdin.under !== undefined || text === UNKNOWN) return [unknownItem(call)];
   const items = text.split(byLine ? /[\n\0]+/ : /[\s\0]+/).filter((item) => item.trim() !== '');
   if (items.length > 256) return [unknownItem(call)];
-  // Partly known input: each known piece, and possibly others.
+  // The input is partly known: each known piece, and possibly others.
   const words = items.map((item) => {
     const word = wordOf(item.trim().replace(/^(['"])(.*)\1$/, '$2'));
     // `echo .claude/* | xargs rm`: the printed words are the matches.
@@ -180,7 +180,7 @@ function unknownItem(call: Call): ShellWord {
   return { text: null, template: UNKNOWN, source: 'xargs', ...(under === undefined ? {} : { under }) };
 }
 
-/** Returns a template with the name alone of a found file that it places in the working directory, as in `./{}`. */
+/** Returns a template reduced to the name if it places a found file in the working directory, as in `./{}`. */
 function hereOmitted(template: string, cwd: string): string {
   return template.replaceAll(`${cwd}/${UNKNOWN}`, UNKNOWN).replace(/(?<![^\s'"])(?:\.\/)+\0/g, UNKNOWN);
 }
@@ -202,7 +202,7 @@ const FD_VALUES =
 /** Placeholders of fd: the found path, its name, its directory, and the first two without the extension. */
 const PLACES = /\{(?:|\/|\/\/|\.|\/\.)\}/g;
 
-/** Returns the command of `fd … -x command {}` with the found files in it, at its end if it has no placeholder. */
+/** Returns the command of `fd … -x command {}` with the found files in it, or at its end if it has no placeholder. */
 export function unwrapFd(call: Call): Unwrapped | undefined {
   const args = call.words.slice(1);
   const at = args.findIndex((word) => FD_RUNS.test(word.template));
@@ -225,7 +225,7 @@ export function unwrapFd(call: Call): Unwrapped | undefined {
 function withFoundPlaces(word: ShellWord, found: ShellWord): ShellWord {
   const template = word.template.replace(PLACES, UNKNOWN);
   if (template === word.template) return word;
-  // "{}.bak" is another file than the found one.
+  // "{}.bak" is a different file from the one found.
   const isWhole = /^(?:\.\/)*\0$/.test(template);
   return { ...(isWhole ? found : { text: null }), template, source: word.source, pattern: escapeGlob(template) };
 }

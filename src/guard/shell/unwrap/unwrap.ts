@@ -10,15 +10,15 @@ interface Wrapper {
   readonly subcommands?: readonly string[];
   /** Option that takes a text for a shell (su -c). */
   readonly textOption?: string;
-  /** It only runs a text: its operands are files. */
+  /** True if it only runs a text: its operands are files. */
   readonly textOnly?: true;
   /** Options with which it runs nothing (command -v). */
   readonly asks?: readonly string[];
-  /** Option that names a file which it writes itself. */
+  /** Option that names a file that it writes itself. */
   readonly output?: string;
-  /** Every word is a text for a shell of its own (concurrently). */
+  /** True if every word is a text for a shell of its own (concurrently). */
   readonly texts?: true;
-  /** Assignments may precede the command (sudo A=1 x). */
+  /** True if assignments may precede the command (sudo A=1 x). */
   readonly assigns?: true;
 }
 
@@ -118,7 +118,7 @@ function unwrapEnvironment(call: Call): Unwrapped | undefined {
   return withAssignments({ ...call, state }, operands);
 }
 
-/** Returns the call of a command behind assignments: `env A=1 x`. */
+/** Returns the call of a command after assignments: `env A=1 x`. */
 function withAssignments(call: Call, words: readonly ShellWord[]): Unwrapped | undefined {
   const first = words.findIndex((word) => !/^[A-Za-z_]\w*=/.test(word.template));
   const count = first === -1 ? words.length : first;
@@ -173,13 +173,13 @@ const CONTAINER_VALUES =
 const MOUNT =
   /^(?:-v|--volume=)?([./~\0][^:]*):(\/[\w./-]*\w)|\b(?:source|src)=([^,]+),(?:.*,)?(?:target|destination|dst)=(\/[\w./-]*\w)/g;
 
-/** Returns the command of `docker run` with paths of the mounted folders; without any it changes no file here. */
+/** Returns the command of `docker run` with paths of the mounted folders; without a mount, it changes no file here. */
 function unwrapContainer(call: Call): Unwrapped | undefined {
   const { operands } = splitOptions(call.words.slice(1), '-c -H -l --config --context --host', true);
   const [verb, ...args] = operands.filter(({ template }) => template !== 'container');
   const split = splitOptions(args, CONTAINER_VALUES, true);
   const mounts = args.flatMap(({ template }) => [...template.matchAll(MOUNT)]);
-  // An empty one gives the container no program.
+  // An empty one means that the container has no program.
   const entrypoint = optionValues(split, '--entrypoint')
     .slice(-1)
     .filter(({ template }) => template !== '');

@@ -123,7 +123,7 @@ function toolResults(message: Fields): AgentMessage[] {
     const said = failed ? textOf(block['content']) : '';
     const [, reason] = HOOK_REFUSAL.exec(said) ?? [];
     const denied: AgentMessage[] = reason === undefined ? [] : [{ kind: 'denied', by: 'hook', id, reason }];
-    // The client announces no such refusal either.
+    // The client does not announce this refusal either.
     if (said.includes(FORBIDDEN_FILE))
       denied.push({ kind: 'denied', by: 'client', id, reason: FORBIDDEN_FILE, rule: 'deny' });
     return [...denied, { kind: 'tool-result', id, failed, nested }];
@@ -131,7 +131,7 @@ function toolResults(message: Fields): AgentMessage[] {
 }
 
 const FORBIDDEN_FILE = 'File is in a directory that is denied by your permission settings.';
-/** Pattern for the result of a call that a hook refused: the client announces no such refusal. Older clients add no prefix. */
+/** Pattern for the result of a call that a hook refused, which the client does not announce. Older clients add no prefix. */
 const HOOK_REFUSAL = /^(?:PreToolUse:\S+ hook error: |(?=\[blocked by guardrail))(.+)$/s;
 
 function result(message: Fields): AgentResult {

@@ -7,12 +7,12 @@ import { StreamRun, type StreamWays } from '../../agent/stream-run.ts';
 import { addTokens, type Totals } from '../transcript/transcript.ts';
 import { readMessages } from './read-messages.ts';
 
-/** Consecutive refused logins after which a run is ended; a single one may be a token that is being renewed. */
+/** Consecutive refused logins after which a run is ended; a single one may mean that a token is being renewed. */
 const REFUSED_LOGINS = 3;
 
 const FLAGS = [
   ...['-p', '--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'],
-  // Only partial messages have the tokens of a message that is never finished.
+  // Only partial messages contain the tokens of a message that is never finished.
   ...['--include-hook-events', '--replay-user-messages', '--include-partial-messages'],
 ];
 
@@ -32,7 +32,7 @@ export function startAgent(options: ProgramOptions): AgentRun {
     politeMsOfBudget: 1_000,
     read: readMessages,
     measure: measuring(),
-    // A client may begin another turn before it exits; it is ignored.
+    // A client may begin another turn before it exits, which is ignored.
     before: (message) => !stopped && (message.kind !== 'acknowledged' || inbox.acknowledged(message.id)),
     after: (message, { refusedLogins }) => {
       background.hear(message);
@@ -57,7 +57,7 @@ export function startAgent(options: ProgramOptions): AgentRun {
       if (isSent && !inbox.acknowledges()) run.hear({ kind: 'acknowledged', id });
       return isSent;
     },
-    // The client replaces the permissions of the settings that it was started with, so these come again.
+    // The client replaces the permissions of its start settings, so these are repeated.
     allow: (rules) => {
       const allow = [...(permissions?.allow ?? []), ...rules];
       inbox.request({ subtype: 'apply_flag_settings', settings: { permissions: { ...permissions, allow } } });
@@ -66,7 +66,7 @@ export function startAgent(options: ProgramOptions): AgentRun {
   };
 }
 
-/** Writes to the client, and knows which messages it has not confirmed. */
+/** Writes to the client, and tracks the messages that it has not confirmed. */
 function messagesTo(say: (line: object) => boolean) {
   const promptId = randomUUID();
   /** A client that does not confirm the prompt would not confirm later messages either. */
@@ -85,21 +85,21 @@ function messagesTo(say: (line: object) => boolean) {
       return say(userMessage(text, id));
     },
     acknowledges: () => acknowledges,
-    /** Records a confirmation; returns false for that of the prompt. */
+    /** Records a confirmation; returns false if it is that of the prompt. */
     acknowledged: (id: string): boolean => {
       waiting.delete(id);
       acknowledges ||= id === promptId;
       return id !== promptId;
     },
     interrupt: (): void => {
-      // A waiting message would begin another turn.
+      // A message that still waits would begin another turn.
       for (const id of waiting) request({ subtype: 'cancel_async_message', message_uuid: id });
       request({ subtype: 'interrupt' });
     },
   };
 }
 
-/** Returns a function that counts each message that bills. */
+/** Returns a function that counts each message that bills tokens. */
 function measuring(): StreamWays['measure'] {
   const meter = usageMeter();
   return (message) => {
@@ -113,7 +113,7 @@ function measuring(): StreamWays['measure'] {
 
 const BUDGET = '--max-budget-usd';
 
-/** Returns the client's options with a limit of its cost in dollars, below that of the user's own options. */
+/** Returns the client's options with a cost limit in dollars, unless the user's own options set a lower one. */
 function withBudget(args: readonly string[], costUsd: number | null): readonly string[] {
   if (costUsd === null) return args;
   const given = args.flatMap((word, at) =>
@@ -135,7 +135,7 @@ function userMessage(text: string, uuid: string): object {
 }
 
 /**
- * Classifies a run of the client by what it says on standard error about its options, settings or files, which a retry
+ * Classifies a run by the client's complaint on standard error about its options, settings or files, which a retry
  * would not change; null if it has begun to work or ended for another reason. Measured with 2.1.213 and 2.1.330: exit
  * code 1, and the error is the first line after warnings.
  */
@@ -147,7 +147,7 @@ export function refusedOptions(facts: RunFacts, { code, endedBy }: RunExit, comp
   return /^error: (?!E[A-Z]{3,}\b)|^--[a-z]/i.test(first) ? refusedStart('Claude Code', lines.join(' ')) : null;
 }
 
-/** Counts the tokens of one agent run continuously, and exactly as soon as the client reports its own totals. */
+/** Counts the tokens of one agent run continuously, and exactly once the client reports its own totals. */
 export function usageMeter() {
   const messages = new Map<string, Totals>();
   const streamed = tokens(() => 0);
@@ -159,7 +159,7 @@ export function usageMeter() {
     begin: (id: string): void => {
       current = id;
     },
-    /** Records the tokens of a message so far: its lines repeat them, and only the last ones have all of its output. */
+    /** Records the tokens of a message so far: its lines repeat them, and only the last one has all of its output. */
     note: (id: string | null, usage: UsageDelta): void => {
       const known = messages.get(id ?? current) ?? tokens(() => 0);
       const more = tokens((kind) => Math.max(0, usage[kind] - known[kind]));
@@ -170,12 +170,12 @@ export function usageMeter() {
     },
     /** Records the client's totals of the run so far, which include tokens missing from its stream. */
     total: (usage: UsageDelta, costUsd: number | null): void => {
-      // The client's totals lack interrupted requests: without a token, they say nothing about the cost.
+      // The client's totals lack interrupted requests: without any token, they say nothing about the cost.
       sum = tokens((kind) => Math.max(usage[kind], streamed[kind]));
       cost = costUsd;
       isPriced = costUsd !== null && (costUsd > 0 || isAny(usage));
     },
-    /** Returns the usage; null if nothing is known to be billed. `costUsd` is null if part of it has an unknown cost. */
+    /** Returns the usage; null if nothing is known to be billed. `costUsd` is null if the cost of a part is unknown. */
     read: () => ({
       usage: isPriced || isAny(sum) ? { ...sum } : null,
       costUsd: isPriced ? cost : null,
@@ -187,12 +187,12 @@ function isAny(usage: UsageDelta): boolean {
   return Object.values(usage).some((count) => count > 0);
 }
 
-/** Silence after a turn from which the client waits for something. */
+/** Silence after a turn that shows that the client is waiting for something. */
 const SETTLE_MS = 2_000;
 
 /** Follows an agent's background work, for which its client waits after the last turn. */
 function backgroundWork({ lingerMs, onLinger }: Pick<AgentOptions, 'lingerMs' | 'onLinger'>) {
-  /** Commands of the calls that have not ended, and of background work, by their ids. */
+  /** Commands of the calls and background work that have not ended, by id. */
   const commands = new Map<string, string>();
   let tasks: readonly BackgroundTask[] = [];
   let message = '';
@@ -215,7 +215,7 @@ function backgroundWork({ lingerMs, onLinger }: Pick<AgentOptions, 'lingerMs' | 
         restart();
       }
     },
-    /** Returns whether the work has been awaited long enough, after the turn and this long a silence. */
+    /** Returns whether the work has been awaited long enough, after this much silence since the turn. */
     isOver: (silentMs: number): boolean => {
       if (next === null && silentMs > SETTLE_MS && tasks.length > 0 && onLinger !== undefined) {
         next = onLinger(

@@ -2,7 +2,7 @@ import { readLines } from '../../../state/files/journal-lines.ts';
 import { textOf } from '../../fields.ts';
 import { transcriptSize } from './transcript.ts';
 
-/** `command`: only the client's commands (`/compact`), which may give the agent no turn. */
+/** `command`: only client commands (`/compact`), which may give the agent no turn. */
 type Queued = 'message' | 'command' | 'notification' | null;
 
 /** Number of bytes to search for messages that were queued before the watch began. */
@@ -10,9 +10,9 @@ const TAIL_BYTES = 1024 * 1024;
 /** Sources of a prompt that arrived while nothing was queued. */
 const UNQUEUED: readonly unknown[] = ['typed', 'sdk'];
 
-/** Client's command: `/compact`, `/mcp:prompt`; no path. */
+/** Client's command, such as `/compact` or `/mcp:prompt`; not a path. */
 const COMMAND = /^\s*\/[\w:-]+(?:\s|$)/;
-/** What no turn may answer: a command, or a message of another program. */
+/** Messages that no turn may answer: a command, or a message of another program. */
 const UNANSWERED = new RegExp(`^\\s*<|${COMMAND.source}`);
 
 /** Watches the client's queue while a hook runs. Of background work that ended earlier, only `tasks` count. */

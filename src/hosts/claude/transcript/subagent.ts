@@ -20,7 +20,7 @@ interface SubagentWork {
 const AGENT_ID = /^[\w-]{1,100}$/;
 const TAIL_BYTES = 8 * 1024 * 1024;
 
-/** Maximum delay: the client reports the end of a subagent before its record has the last message. */
+/** Maximum delay: the client reports the end of a subagent before the last message is in its record. */
 const LATE_MS = 5_000;
 const LOOK_MS = 50;
 

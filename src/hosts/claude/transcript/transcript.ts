@@ -40,7 +40,7 @@ export function begunByCommand(path: string | null, promptId: string): boolean {
 const TRANSCRIPT_WAIT_MS = 500;
 const POLL_MS = 25;
 
-/** Returns who began the turn, from the transcript if the loop does not know the prompt; `loop` if it is not there either. */
+/** Returns who began the turn, from the transcript if the loop does not know the prompt; `loop` if neither does. */
 export async function originOf(
   { promptId, transcriptPath }: { readonly promptId: string | null; readonly transcriptPath: string | null },
   known: string | null,
@@ -76,7 +76,7 @@ function interruption<T>(path: string, find: (entry: Fields, time: string) => T 
   });
 }
 
-/** Knows the end of an interrupted turn in a transcript of Claude Code, Codex and Gemini CLI. */
+/** Recognises the end of an interrupted turn in a transcript of Claude Code, Codex and Gemini CLI. */
 function isInterruption({ type, message, payload, content, toolCalls, isSidechain }: Fields): boolean {
   const [said] = listOf(fieldsOf(message)['content']);
   if (type === 'user') return isSidechain !== true && textOf(said?.['text']).startsWith('[Request interrupted by user');
