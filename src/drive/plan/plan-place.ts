@@ -7,18 +7,11 @@ import { planKey } from '../../engine/plan/task-order.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { PlanState } from '../../engine/schema/plan.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import {
-  modeOf,
-  pauseThread,
-  readRegularFile,
-  realPathOf,
-  removeIfThere,
-  writeAtomically,
-} from '../../state/files/regular-file.ts';
+import { modeOf, readRegularFile, realPathOf, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { placesOf, viewOf } from '../../task/git/git-view.ts';
-import { changeByGit, type GitChange, type GitOptions, NO_FILE } from '../../task/git/run-git.ts';
+import { changeByGit, type GitChange, type GitOptions, WITHOUT_HOOKS } from '../../task/git/run-git.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { progressPath } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
@@ -128,9 +121,6 @@ export type PartPlace = PlanPlace & { readonly part: PlanPart };
 
 /** Maximum wait for another loop that reads or writes them: each needs several git calls. */
 const WAIT_MS = 60_000;
-const INDEX_TRIES = 40;
-const INDEX_MS = 250;
-const NO_PROGRAMS = ['-c', 'core.fsmonitor=false', '-c', `core.hooksPath=${NO_FILE}`];
 
 /** Reads a consistent version. Throws RalphError `refused` on another branch, `task-missing` without a plan. */
 export function readMain(place: PartPlace): MainPlan {
@@ -143,13 +133,8 @@ function alone<T>({ part, env }: PartPlace, work: () => T): T {
   return withLock(join(outsideDir, 'plan.lock'), work, WAIT_MS);
 }
 
-/** Runs git in the main project, and retries while another git, such as the user's, holds the index. */
 function gitInMain({ part, env }: PartPlace, words: readonly string[]): GitRun {
-  for (let tries = 0; ; tries++) {
-    const run = userGit(part.mainDir, [...NO_PROGRAMS, ...words], env);
-    if (run.ok || tries === INDEX_TRIES || !run.complaint.includes('index.lock')) return run;
-    pauseThread(INDEX_MS);
-  }
+  return userGit(part.mainDir, [...WITHOUT_HOOKS, ...words], env);
 }
 
 function readNow(place: PartPlace): MainPlan {

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import { ifMissing } from '../../state/files/regular-file.ts';
+import { partsOf } from '../../task/git/run-git.ts';
 import { isLoopsOwn } from '../../task/left-out.ts';
 import {
   hasFolder,
@@ -65,9 +66,7 @@ export function copyIncluded(from: string, to: string, env: NodeJS.ProcessEnv): 
 
 function ignoredHere(from: string, words: readonly string[], env: NodeJS.ProcessEnv): string[] {
   const list = ['ls-files', '-z', '--others', '--ignored', ...words];
-  return askGit(from, list, env, 'ignored files could not be listed')
-    .split('\0')
-    .filter((path) => path !== '');
+  return partsOf(askGit(from, list, env, 'ignored files could not be listed'));
 }
 
 function copyFiles(from: string, to: string, paths: readonly string[]): string[] {

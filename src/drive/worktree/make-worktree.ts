@@ -1,5 +1,5 @@
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { dirname, isAbsolute, join, normalize } from 'node:path';
+import { dirname, isAbsolute, join, normalize, resolve } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { namesIn } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
@@ -244,7 +244,7 @@ function takeHooks(mainRoot: string, dir: string, env: NodeJS.ProcessEnv): void 
 export function hookProblems(mainRoot: string, dir: string | null, env: NodeJS.ProcessEnv): string[] {
   const folder = relativeHooks(mainRoot, env);
   if (folder !== null && leadsOut(folder)) return [WORKTREE_TEXTS.hooksOutside(folder)];
-  const hooks = folder === null ? hooksFolder(mainRoot, env) : join(mainRoot, folder);
+  const hooks = resolve(mainRoot, userGit(mainRoot, ['rev-parse', '--git-path', 'hooks'], env).text.replace(/\n$/, ''));
   const named = namesIn(hooks).filter((name) => !name.endsWith('.sample'));
   const callers = named.filter((name) => readFileSync(join(hooks, name), 'utf8').includes('call_lefthook'));
   const isFound = onPath('lefthook', env) !== null || (dir !== null && existsSync(join(dir, LEFTHOOK)));
@@ -266,9 +266,4 @@ function relativeHooks(mainRoot: string, env: NodeJS.ProcessEnv): string | null 
   const { ok, text } = userGit(mainRoot, ['config', '--type=path', '--get', 'core.hooksPath'], env);
   const folder = text.replace(/\n$/, '');
   return !ok || folder === '' || isAbsolute(folder) ? null : folder;
-}
-
-function hooksFolder(mainRoot: string, env: NodeJS.ProcessEnv): string {
-  const folder = userGit(mainRoot, ['rev-parse', '--git-path', 'hooks'], env).text.replace(/\n$/, '');
-  return isAbsolute(folder) ? folder : join(mainRoot, folder);
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
-import { realPathOf } from '../../state/files/regular-file.ts';
+import { pauseThread, realPathOf } from '../../state/files/regular-file.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { isDevice, unfinishedText, unopenedText } from '../../task/git/read-repository.ts';
 import { askPlaces, placesIn, withoutPlace } from '../../task/git/run-git.ts';
@@ -100,28 +100,32 @@ export interface GitRun {
 }
 
 const MAX_OUTPUT = 64 * 1024 * 1024;
-/** git's error while another process creates or removes a worktree, whose files are still empty. */
-const BEING_MADE = /failed to read \S*worktrees\/.*commondir/;
+/** Errors of git while another one holds the index, or creates or removes a worktree, whose files are still empty. */
+const BUSY = /index\.lock': |failed to read \S*worktrees\/.*commondir/;
+const BUSY_MS = 250;
 
-/** Runs git as the user does, without variables that select another repository. Throws `refused` if git is not installed. */
-export function userGit(directory: string, words: readonly string[], env: NodeJS.ProcessEnv, attempts = 50): GitRun {
+/** Runs git as the user does, in this repository, and waits for another git. Throws `refused` if it is not installed. */
+export function userGit(directory: string, words: readonly string[], env: NodeJS.ProcessEnv, attempts = 40): GitRun {
   const program = onPath('git', env);
   if (program === null) throw new RalphError('refused', WORKTREE_TEXTS.noGit);
-  const { status, stdout, stderr, error } = spawnSync(program, words, {
+  const options = {
     cwd: directory,
     env: { ...withoutPlace(env), LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' },
-    encoding: 'utf8',
+    encoding: 'utf8' as const,
     maxBuffer: MAX_OUTPUT,
     windowsHide: true,
-  });
-  if (attempts > 0 && BEING_MADE.test(stderr ?? '')) return userGit(directory, words, env, attempts - 1);
+    // Without a terminal, so that a program that signs or connects cannot ask and wait.
+    detached: process.platform !== 'win32',
+  };
+  const { status, stdout, stderr, error } = spawnSync(program, words, options);
+  if (attempts > 0 && status !== 0 && BUSY.test(stderr ?? '')) {
+    pauseThread(BUSY_MS);
+    return userGit(directory, words, env, attempts - 1);
+  }
   const complaint = (error?.message ?? stderr ?? '').trim();
   const ok = error === undefined && status === 0;
-  return {
-    ok,
-    text: stdout ?? '',
-    complaint: ok || complaint !== '' ? complaint : WORKTREE_TEXTS.silent(words, status),
-  };
+  const said = ok || complaint !== '' ? complaint : WORKTREE_TEXTS.silent(words, status);
+  return { ok, text: stdout ?? '', complaint: said };
 }
 
 /** Returns git's output without its final newline. Throws `refused` with `what` and git's error if it fails. */

@@ -201,7 +201,8 @@ const TIME_MS = 600_000;
 const MOST_SAID = 8_000;
 const MOST_CHANGED = 64 * 1024 * 1024;
 
-const WITHOUT_HOOKS = SETTINGS.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
+/** Options with which git, called as the user does, runs no hook. */
+export const WITHOUT_HOOKS = SETTINGS.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
 
 /** Runs git with the user's configuration and signatures. Never aborted: half a commit is worse than a late one. */
 export async function changeByGit(change: GitChange): Promise<GitChanged> {
