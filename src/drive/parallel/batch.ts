@@ -10,7 +10,7 @@ import { lossText, lostBy } from '../../state/evidence/evidence.ts';
 import { dropProjectRecord, readProjectRecord, storeProjectRecord } from '../../state/evidence/project-records.ts';
 import { readRecord, readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
-import { LOOP_NAME, type LoopFiles, loopFiles, makeRuntimeDir } from '../../state/loop-files.ts';
+import { hideRuntimeDir, LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { show, stepsOf } from '../../state/process/program.ts';
 import { archivedNames } from '../../state/with-state.ts';
@@ -101,7 +101,7 @@ export function claimBatch(
 /** Moves the record of a run that is over or replaced by another to the archive. Idempotent after a crash. */
 export function archiveBatch(projectDir: string, env: NodeJS.ProcessEnv, record: Batch): void {
   const files = loopFiles(projectDir, null, env);
-  makeRuntimeDir(files);
+  hideRuntimeDir(files);
   mkdirSync(files.runsDir, { recursive: true });
   // It can no longer be resumed.
   const ended = { ...(record.ended ?? interruptedAt(lastDriven(files))), next: null };
