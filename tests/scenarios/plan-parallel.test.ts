@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { agreeTo } from '../support/agree-to.ts';
 import { commandHere } from '../support/command-here.ts';
+import { commitFolder } from '../support/git.ts';
 import type { PlanProject, TaskLine } from '../support/plan-beside.ts';
 import { CHECK, listedRuns, MAKES, planProject, planText } from '../support/plan-beside.ts';
 import { DIST } from '../support/project.ts';
@@ -387,6 +388,19 @@ test('Ctrl+C lets the agents finish their work, which is committed, and resume d
   assert.equal(subjects(p).length, 3);
   assert.equal(p.log().length, 6);
   assertClean(p);
+});
+
+test('a submodule that a task moves to a commit of its worktree alone is not delivered beside other tasks', (t) => {
+  const author = 'git -c user.name=a -c user.email=a@example.invalid';
+  const p = planProject(t, planText([{ id: 1 }]), `cd work/1 && echo x >> file && ${author} commit -qam inner\n`, '');
+  p.write('../lib/file', '');
+  commitFolder(join(p.dir, '../lib'));
+  p.git('-c protocol.file.allow=always submodule --quiet add ../lib work/1');
+  p.git('commit -qm "A submodule"');
+  const { code, stdout } = p.run(['PLAN.md', '--plan', '--parallel', '2']);
+  assert.equal(code, 3, stdout);
+  assert.match(stdout, /submodules at another commit: work\/1\. No other worktree has that commit/);
+  assert.equal(p.git('log -1 --format=%s'), 'A submodule');
 });
 
 test('refuses options that do not fit a plan, and creates nothing', (t) => {

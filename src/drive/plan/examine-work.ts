@@ -16,7 +16,7 @@ import { workTimes } from '../../task/undo/work-times.ts';
 import { startRecordOf } from '../prompt/project-change.ts';
 import { type OpenTask, writeOpenTask } from '../records/open-task-file.ts';
 import { replaceText } from './commit-journal.ts';
-import { PLAN_TEXTS } from './messages.ts';
+import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
 import { changing, gitOptions, linkText, ownPaths, type PlanPlace, planIn } from './plan-place.ts';
 
 interface LookedAt {
@@ -58,7 +58,7 @@ export async function examineWork(place: PlanPlace, opened: OpenTask): Promise<L
     ? []
     : changes.filter((path) => isSecretBearing(path) && !task.scope.includes(path));
   const within = changes.filter((path) => !outside.includes(path));
-  const { strange, unsaved } = await nestedRepositories(directory, within, task.commit, options);
+  const { strange, unsaved, moved } = await nestedRepositories(directory, within, task.commit, options);
   const linksTo = (where: LinkTarget): string[] =>
     within.filter((path) => {
       const target = linkText(join(directory, path));
@@ -73,6 +73,7 @@ export async function examineWork(place: PlanPlace, opened: OpenTask): Promise<L
     ...(outside.length === 0 ? [] : [fail('scope', outsideText(outside, task.id))]),
     ...(strange.length === 0 ? [] : [fail('repositories', PLAN_TEXTS.nested(strange))]),
     ...(unsaved.length === 0 ? [] : [fail('submodules', PLAN_TEXTS.unsaved(unsaved))]),
+    ...(moved.length === 0 || place.part === undefined ? [] : [fail('submodules', PART_TEXTS.moved(moved, task.id))]),
     ...(absolute.length === 0 ? [] : [fail('links', PLAN_TEXTS.absoluteLinks(absolute))]),
     ...(hidden.length === 0 ? [] : [fail('hidden', PLAN_TEXTS.hidden(hidden))]),
     ...(hides === null ? [fail('hidden', PLAN_TEXTS.hiddenUnknown)] : []),

@@ -136,6 +136,8 @@ export const PART_TEXTS = {
     `${branch} was changed again and again while a task was being committed on it. Stop committing there.`,
   conflicts: (paths: readonly string[], id: string): string =>
     `other commits changed the same lines as ${id}: ${some(paths)}. These files now have both versions, between conflict markers. Edit them so that both changes hold.`,
+  moved: (paths: readonly string[], id: string): string =>
+    `submodules at another commit: ${some(paths)}. No other worktree has that commit, so tasks side by side cannot deliver it. Revert it. If ${id} needs it, end as blocked and say so: the user can run the plan without --parallel.`,
   markers: (paths: readonly string[]): string => `conflict markers are left in ${some(paths)}.`,
   notTogether: (id: string): string =>
     `${id} passed by itself, but not together with what was committed on the plan's branch meanwhile. The working tree has both now.`,

@@ -7,19 +7,19 @@ import { type GitOptions, partsOf, runGit } from './run-git.ts';
 
 /**
  * Finds folders that a commit of the project contains only as a link: repositories and worktrees that are not submodules,
- * and submodules with uncommitted changes. Rejects only with the abort reason.
+ * submodules with uncommitted changes, and those that have moved to another commit. Rejects only with the abort reason.
  */
 export async function nestedRepositories(
   projectDir: string,
   changed: readonly string[],
   since: string,
   options: GitOptions,
-): Promise<{ readonly strange: readonly string[]; readonly unsaved: readonly string[] }> {
+): Promise<Readonly<Record<'strange' | 'unsaved' | 'moved', readonly string[]>>> {
   const isFolder = (path: string): boolean | undefined =>
     lstatSync(join(projectDir, path), { throwIfNoEntry: false })?.isDirectory();
   const folders = changed.filter(isFolder);
-  const [strange, unsaved]: [string[], string[]] = [[], []];
-  if (folders.length === 0) return { strange, unsaved };
+  const [strange, unsaved, moved]: [string[], string[], string[]] = [[], [], []];
+  if (folders.length === 0) return { strange, unsaved, moved };
   const ask = (directory: string, words: readonly string[]) => runGit(directory, words, options);
   const modules = await submodulesOf(projectDir, options);
   for (const folder of folders) {
@@ -30,10 +30,10 @@ export async function nestedRepositories(
       strange.push(path);
       continue;
     }
-    const inside = await ask(join(projectDir, path), ['status', '--porcelain', '--ignore-submodules=none']);
-    if (inside.kind !== 'answer' || inside.text !== '') unsaved.push(path);
+    const inside = await ask(join(projectDir, path), ['status', '--porcelain', '-uall', '--ignore-submodules=none']);
+    (inside.kind === 'answer' && inside.text === '' ? moved : unsaved).push(path);
   }
-  return { strange, unsaved };
+  return { strange, unsaved, moved };
 }
 
 /** Returns the paths of the project's submodules, relative to it. Rejects only with the abort reason. */
