@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { AGENT, planPlace, read, subjects, TWO, task } from '../support/plan-place.ts';
@@ -101,6 +102,19 @@ test('a repository in which no commit is possible is refused before an agent wor
   const { code, stderr } = p.run(null);
   assert.equal(code, 1);
   assert.match(stderr, /no author for commits here[^\n]*git config user\.name/);
+});
+
+test('a lock that a killed git has left is named before an agent works, with the command that removes it', (t) => {
+  const p = planPlace(t, task(1));
+  const lock = join(p.dir, '.git/index.lock');
+  writeFileSync(lock, '');
+  utimesSync(lock, 1, 1);
+  const { code, stdout, stderr } = p.run(null);
+  assert.equal(code, 1, stdout);
+  const [, line = ''] = /To remove its lock: (rm .*)$/m.exec(stderr) ?? [];
+  execFileSync('sh', ['-c', line]);
+  const after = p.run(null);
+  assert.equal(after.code, 0, after.stdout + after.stderr);
 });
 
 test('a file whose change an agent hides from git is found, and one that was hidden before is left alone', (t) => {

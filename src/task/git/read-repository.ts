@@ -194,11 +194,15 @@ export function unfinishedIn(gitDir: string) {
   return null;
 }
 
-/**
- * Returns a sentence about the unfinished operation, and the commands that end it; null if there is none, or only a bisect, which
- * allows commits.
- */
+/** Age from which the lock of an index is taken for that of a killed git: one at work removes its own within moments. */
+const OLD_LOCK_MS = 10_000;
+
+/** Returns the sentence that names what keeps git from committing, and how to end it; null for nothing, or only a bisect. */
 export function unfinishedText(gitDir: string): string | null {
+  const lock = join(gitDir, 'index.lock');
+  const lockedAt = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
+  if (lockedAt < Date.now() - OLD_LOCK_MS)
+    return `${lock} is there, so git cannot commit. If no git is at work, one was killed. To remove its lock: rm ${quoted(lock)}`;
   const command = unfinishedIn(gitDir)?.command;
   if (command === undefined || command === 'bisect') return null;
   return `A git ${command} is not finished. To end it: git ${command} --continue, or git ${command} --abort.`;
