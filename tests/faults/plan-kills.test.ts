@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { type PlanPlace, planPlace } from '../support/plan-place.ts';
+import { AGENT, type PlanPlace, planPlace } from '../support/plan-place.ts';
 import { IS_LONG, longTest, someOf } from '../support/short-form.ts';
 
 const PLAN = `# Plan
@@ -36,6 +36,17 @@ for (const moment of MOMENTS) {
     assertOnceEach(p);
   });
 }
+
+test('a commit whose subject a hook has extended is known after a kill: no agent works on its task again', (t) => {
+  const p = planPlace(t, PLAN, `${AGENT}echo $task >> ../agents\n`);
+  const hook = '#!/bin/sh\nprintf "SHOP-7 %s\\n" "$(cat "$1")" > "$1.new" && mv "$1.new" "$1"\n';
+  writeFileSync(join(p.dir, '.git/hooks/prepare-commit-msg'), hook, { mode: 0o755 });
+  assert.equal(p.run('after commit').code, null, 'it was killed');
+  assert.equal(p.run(null, '--resume').code, 0);
+  assert.equal(readFileSync(join(p.dir, '../agents'), 'utf8'), '1\n2\n');
+  const subjects = p.git('log', '--reverse', '--format=%s').trim().split('\n');
+  assert.deepEqual(subjects, ['Begin', 'SHOP-7 feat: Task 1 - First', 'SHOP-7 feat: Task 2 - Second']);
+});
 
 /** Its check passes only for the files of a task as they are, and kills the runner once, for those of the second task. */
 const CHECKED = `---\nvalidation: ["sh check.sh"]\n---\n${PLAN}`;

@@ -26,7 +26,8 @@ export async function recoverCommit(place: PlanPlace): Promise<string | null> {
     if (intent.made !== undefined && (await isInHistory(files.projectDir, intent.made, gitOptions(place))))
       return intent.task;
     const last = await lastCommit(files.projectDir, gitOptions(place));
-    if (last?.parent === intent.parent && last.subject === intent.subject) {
+    // A hook may have put the number of an issue before or behind the subject.
+    if (last?.parent === intent.parent && last.subject.includes(intent.subject)) {
       if ((await isProved(place, intent)) && (await isTakenIn(place, intent))) return intent.task;
       await moveBranch(place, intent.parent);
     }
