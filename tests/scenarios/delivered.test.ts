@@ -67,6 +67,20 @@ test('work that the pre-commit hook refuses stays uncommitted, and the message s
   assert.ok(p.has('a.txt'));
 });
 
+test('work that a hook fixes and rejects once is integrated as fixed, by a git without a terminal', (t) => {
+  const p = repository(t, ['a', 'b'], 'echo "$name" > "$name.txt"\n');
+  const session = 'cut -d" " -f6 /proc/$$/stat';
+  const fixes = 'for file in [ab].txt; do grep -q fixed $file || { echo fixed >> $file; exit 1; }; done';
+  p.write('.git/hooks/pre-commit', `#!/bin/sh\n${session} >> "$NOTES/sessions"\n${fixes}\n`, 0o755);
+  const { code, stdout, stderr } = run(p, [...jobs(['a', 'b']), '--integrate', 'merge']);
+  assert.equal(code, 0, stdout + stderr);
+  assert.deepEqual([p.read('a.txt'), p.read('b.txt')], ['a\nfixed\n', 'b\nfixed\n']);
+  // git leads a session of its own, so a program that signs or connects cannot ask and wait.
+  const sessions = p.read('../notes/sessions').trim().split('\n');
+  assert.equal(new Set(sessions).size, sessions.length, 'each call of git has another one');
+  assert.equal(git(p, 'status --porcelain'), '', 'the record of the run is hidden as well');
+});
+
 test('a check that needs an ignored file of the worktree does not pass on the branch', (t) => {
   const work = `mkdir -p out; echo A > out/$name.csv; echo A > "$name.txt"; ${COMMIT}`;
   const checks = { a: 'echo PGPASSWORD=correct-horse-7; test -s out/a.csv', b: 'test -s b.txt' };

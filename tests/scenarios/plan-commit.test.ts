@@ -205,6 +205,37 @@ test('a commit that a hook changes is verified as it became, and the branch wait
   assert.doesNotMatch(read(bad, 'PLAN.progress.md'), /Status: completed/);
 });
 
+test('files that a hook fixes before it rejects their commit are committed, and verified as they became', (t) => {
+  const placeFor = (word: string): PlanPlace => {
+    const p = placeWith(
+      t,
+      CHECKED + task(1),
+      { 'check.sh': '! grep -rq bad work\n' },
+      `${AGENT}echo ran >> ../agents\n`,
+    );
+    // As a formatter of the pre-commit framework; without a word it only rejects.
+    const fixes = `grep -q "^${word}" work/1.txt && exit\necho ${word} >> work/1.txt\n`;
+    const hook = `#!/bin/sh\necho ran >> ../hooks\n${word === '' ? '' : fixes}exit 1\n`;
+    writeFileSync(join(p.dir, '.git/hooks/pre-commit'), hook, { mode: 0o755 });
+    return p;
+  };
+  const good = placeFor('fixed');
+  const { code, stdout } = good.run(null);
+  assert.equal(code, 0, stdout);
+  assert.equal(good.git('show', 'HEAD:work/1.txt'), 'done\nfixed\n');
+  assert.equal(read(good, '../agents'), 'ran\n', 'it costs no attempt');
+  assert.equal(good.git('status', '--porcelain', '-uno'), '');
+
+  const bad = placeFor('bad');
+  assert.equal(bad.run(null).code, 3);
+  assert.deepEqual(own(bad), []);
+  assert.match(read(bad, 'PLAN.progress.md'), /sh check\.sh: failed/);
+
+  const rejects = placeFor('');
+  assert.equal(rejects.run(null).code, 3);
+  assert.equal(read(rejects, '../hooks'), read(rejects, '../agents'), 'a hook that fixes nothing runs once');
+});
+
 test('what a process of the agent writes between the checks and the commit is verified as well', (t) => {
   const late = 'case "$PWD" in */checks/*) cd "$(cat "$XDG_STATE_HOME/where")" && echo bad > work/1.txt;; esac\n';
   const p = placeWith(t, CHECKED + task(1), { 'check.sh': `! grep -rq bad work || exit 1\n${late}` });

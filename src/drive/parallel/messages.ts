@@ -108,8 +108,8 @@ export const INTEGRATE_TEXTS = {
   checking: (name: string, check: string): string => `${name}: ${check} runs on a clean checkout.`,
   left: (name: string, left: string, dir: string): string =>
     `${name}: nothing was integrated. ${left} Everything is kept in ${dir}.`,
-  noWorktree: (name: string, dir: string, elsewhere: string | null): string =>
-    `${name}: nothing was integrated, because its worktree is not in ${dir}${elsewhere === null ? '' : `: the branch is checked out in ${elsewhere}`}.`,
+  noWorktree: (name: string, dir: string): string =>
+    `${name}: nothing was integrated, because its worktree is not in ${dir}. git worktree list shows where it is.`,
   unmerged: (name: string, files: readonly string[], dir: string): string =>
     `${name}: nothing was integrated, because a merge in ${dir} has conflicts in ${files.join(', ')}. Solve them and commit there.`,
   submodules: (name: string, paths: readonly string[], dir: string): string =>

@@ -5,14 +5,14 @@ import { hasEvidence } from '../../engine/policy/proof.ts';
 import { whyRejected } from '../../task/git/commit-form.ts';
 import { areHooksPinned } from '../../task/git/git-pins.ts';
 import { filesSince, type Repository, readRepository } from '../../task/git/read-repository.ts';
-import { changeByGit, type GitChanged, runGit } from '../../task/git/run-git.ts';
+import { changeByGit, type GitChanged } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
 import { RalphError } from '../../text/message.ts';
 import { type CommitIntent, type OpenTask, writeIntent } from '../records/open-task-file.ts';
 import { type CheckedWork, isProved, moveBranch } from './commit-journal.ts';
 import { isOfTask, reportsOf } from './examine-work.ts';
 import { PLAN_TEXTS } from './messages.ts';
-import { changing, gitOptions, ownPaths, type PlanChecks, type PlanPlace } from './plan-place.ts';
+import { changing, git, gitOptions, ownPaths, type PlanChecks, type PlanPlace } from './plan-place.ts';
 
 export type TaskCommit =
   /** `commit`: null if git does not name it. */
@@ -37,12 +37,10 @@ export async function commitTask(
   if (!staged.ok) return { ok: false, why: staged.said };
   const hooks = await areHooksPinned(directory, gitOptions(place));
   // Every task gets one commit, even without a change, so that the history mirrors the plan.
-  const committed = await changeByGit({
-    ...changing(place),
-    words: ['commit', '--quiet', '--allow-empty', '--cleanup=whitespace', '-F', '-'],
-    input: intent.message,
-    hooks,
-  });
+  const words = ['commit', '--quiet', '--allow-empty', '--cleanup=whitespace', '-F', '-'];
+  const commit = () => changeByGit({ ...changing(place), words, input: intent.message, hooks });
+  let committed = await commit();
+  if (!committed.ok && hooks && (await isStagedAnew(place, staged.paths))) committed = await commit();
   if (!committed.ok) {
     const { env, sandbox } = changing(place);
     const said = hooks ? await whyRejected(directory, intent.message, env, sandbox) : null;
@@ -67,6 +65,13 @@ export async function commitTask(
   const undone = await changeByGit({ ...changing(place), words: ['reset', '--quiet', task.commit, '--'] });
   if (problem === null) return { ok: false, why: failing };
   return { ok: false, why: undone.ok ? problem : `${problem} ${undone.said}` };
+}
+
+/** Stages what a hook changed in these files before it rejected their commit, as formatters do; returns whether it changed any. */
+async function isStagedAnew(place: PlanPlace, paths: readonly string[]): Promise<boolean> {
+  const before = await git(place, ['write-tree']);
+  const added = await add(place, ['--all'], paths);
+  return added.ok && (await git(place, ['write-tree'])) !== before;
 }
 
 /** Runs the checks on the commit if hooks, or a process left running, changed files since they passed. Returns what fails. */
@@ -172,10 +177,9 @@ async function add(place: PlanPlace, words: readonly string[], paths: readonly s
     });
   const added = await stage();
   if (added.ok) return added;
-  // Outside a sparse checkout, git adds no file without --sparse, which older versions do not know.
-  const asked = ['config', '--type=bool', '--get', 'core.sparseCheckout'];
-  const sparse = await runGit(place.files.projectDir, asked, gitOptions(place));
-  return sparse.kind === 'answer' && sparse.text.trim() === 'true' ? stage('--sparse') : added;
+  // Outside a sparse checkout git adds no file without --sparse, which older versions do not know.
+  const outside = await stage('--sparse');
+  return outside.ok ? outside : added;
 }
 
 const FROM_INPUT = ['--pathspec-from-file=-', '--pathspec-file-nul'];

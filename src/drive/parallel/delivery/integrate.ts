@@ -18,7 +18,7 @@ import {
   changedFiles,
   checkedOut,
   FAST_FORWARD,
-  placeOfBranch,
+  type GitRun,
   tipOf,
   unfinishedAt,
   userGit,
@@ -124,10 +124,7 @@ class OneIntegration {
   #refuseStand(): Ended {
     const { projectDir, name, env } = this.#request;
     const { dir, branch } = this.#place;
-    if (!existsSync(join(dir, '.git'))) {
-      const elsewhere = placeOfBranch(projectDir, branch, env);
-      return this.#failed(INTEGRATE_TEXTS.noWorktree(name, dir, elsewhere));
-    }
+    if (!existsSync(join(dir, '.git'))) return this.#failed(INTEGRATE_TEXTS.noWorktree(name, dir));
     const stands = checkedOut(dir, env);
     if (stands.branch !== branch) {
       const left = WORKTREE_TEXTS.leftBranch(branch, stands.branch, stands.commit);
@@ -169,9 +166,14 @@ class OneIntegration {
     const staged = new Set(userGit(dir, known, env).text.split('\0'));
     const isThere = (path: string): boolean => lstatSync(join(dir, path), { throwIfNoEntry: false }) !== undefined;
     const toAdd = paths.filter((path) => !staged.has(path) || isThere(path)).map((path) => `:(literal)${path}`);
-    const added = toAdd.length === 0 ? null : userGit(dir, ['add', '--all', '--', ...toAdd], env);
-    const words = ['commit', '--quiet', '-m', `feat: work of the loop ${name}`];
-    const committed = added?.ok === false ? added : userGit(dir, words, env);
+    const commit = (): GitRun => {
+      const added = toAdd.length === 0 ? null : userGit(dir, ['add', '--all', '--', ...toAdd], env);
+      const words = ['commit', '--quiet', '-m', `feat: work of the loop ${name}`];
+      return added?.ok === false ? added : userGit(dir, words, env);
+    };
+    let committed = commit();
+    // A hook that fixes files rejects the commit, and expects it again with what it changed.
+    if (!committed.ok && !userGit(dir, ['diff-files', '--quiet'], env).ok) committed = commit();
     return committed.ok ? null : this.#failed(INTEGRATE_TEXTS.uncommitted(name, dir, committed.complaint));
   }
 
