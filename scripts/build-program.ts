@@ -50,8 +50,8 @@ const SETTINGS = ['cli/task/config', 'cli/setup/doctor'];
 const OTHERS = 'commands';
 
 /**
- * Chunks of the program with modules of src: a chunk holds what each list of modules imports at once, and no chunk before.
- * A process creates every function of a chunk that it loads, used or not, so a chunk is what is needed together.
+ * Chunks of the program with modules of src: each contains what its lists of modules import statically and no earlier
+ * chunk has. A process creates every function of a chunk that it loads, used or not: a chunk is what is needed together.
  */
 const CHUNKS: readonly (readonly [name: string, ...needed: (readonly string[])[]])[] = [
   ['base', [...TOOLS, ...RULES, ...SHELL], [...SESSION, ...STATUS, ...STOP]],
@@ -120,7 +120,7 @@ export async function writeProgram(root: string, folder: string, generated: stri
     // The loader reads Latin-1.
     charset: 'ascii',
     topLevelVar: true,
-    // While an update writes its files, a hook may load some of two builds: a function is then missing, and never another one.
+    // While an update writes its files, a hook may load files of two builds: a function may be missing, but is never another.
     minifyInternalExports: false,
     entryFileNames: '[name].cjs',
     chunkFileNames: 'scripts/ralph-[name].cjs',
@@ -273,7 +273,7 @@ const lazyBuiltins: Plugin = {
 const GETTER =
   /^Object\.defineProperty\(exports, "(.+)", \{\n {2}enumerable: true,\n {2}get: function \(\) \{\n {4}return (.+);\n {2}\}\n\}\);$/gm;
 
-/** Exports values in place of getters, of which a hook makes 700 in 0.4 ms. What is set more than once keeps its getter. */
+/** Exports values, not getters, of which a hook makes 700 in 0.4 ms. A name that is set more than once keeps its getter. */
 const plainExports: Plugin = {
   name: 'plain-exports',
   renderChunk(code) {
@@ -305,7 +305,7 @@ const lateDecoder: Plugin = {
   },
 };
 
-/** Makes the shape of a stored file when one is checked: nested literals of all shapes took a tenth of a Stop beyond node. */
+/** Creates the shape of a stored file when one is checked: nested literals of all of them took a tenth of a Stop. */
 const lateShapes: Plugin = {
   name: 'late-shapes',
   load: {

@@ -267,7 +267,7 @@ export function onePath(name: string, positionals: readonly string[]): string | 
   throw new RalphError('usage', `${name} takes one path, not ${positionals.length}. Quote a path with spaces.`);
 }
 
-/** Returns a path that exists here; else that of the loop directory of this name with a task, or of this path in the project. */
+/** Returns a path that exists here; else that of the loop directory of this name with a task, or this path in the project. */
 export function pathNamed(projectDir: string, word: string): string {
   if (existsSync(resolve(word))) return word;
   const folder = join(projectDir, LOOP_DIRECTORIES, word);

@@ -49,7 +49,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** Returns advice to an agent whose command failed in a sandbox, the user's or the loop's own; null for any other error. */
+/** Returns advice for an agent whose command failed in a sandbox, the user's or the loop's; null for other errors. */
 function withinSandbox(error: unknown, [command]: readonly string[]): string | null {
   const { env } = process;
   if ((command !== 'router' && command !== 'tdd') || !isAgent(env)) return null;

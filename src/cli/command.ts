@@ -50,7 +50,7 @@ export type OptionDefinition = NonNullable<ParseArgsConfig['options']>[string] &
   readonly value?: string;
 };
 
-/** Builds options from a table of `short, name VALUE...` and help text: VALUE makes the option take one, `...` several. */
+/** Builds options from a table of `short, name VALUE...` and help text; VALUE: takes a value, `...`: several. */
 export function options(table: Readonly<Record<string, string>>): Record<string, OptionDefinition> {
   const rows = Object.entries(table).map(([key, help]): [string, OptionDefinition] => {
     const [, short, name = '', value, multiple] = /^(?:(\w), )?([\w-]+)(?: (.+?)(\.{3})?)?$/.exec(key) ?? [];

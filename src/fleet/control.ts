@@ -82,7 +82,7 @@ async function command(member: FleetMember, loop: FleetLoop, kind: CommandKind, 
   return { message: CONTROL_TEXTS[kind], generation };
 }
 
-/** Ends the delay of a job. One that a worker has just taken is no longer delayed, and its holder reads the command. */
+/** Ends the delay of a job. One that a worker has just taken has no delay, and its holder reads the command. */
 async function promote(job: Job | undefined): Promise<void> {
   if (job === undefined || !(await job.isDelayed())) return;
   await job.promote().catch(() => undefined);

@@ -42,7 +42,7 @@ export interface FleetTerms {
   readonly digest: string;
   /** Contract with which a run of the loop starts. */
   readonly fixed: PreparedContract;
-  /** Settings of the repository that start programs or widen permissions and that this machine has not agreed to. */
+  /** Settings of the repository that start programs or widen permissions, not agreed to on this machine. */
   readonly risky: readonly RiskySetting[];
 }
 

@@ -80,7 +80,7 @@ const POWERSHELL_KEY = /^(powershell|pwsh|ps1?)(_?(command|script))?$/i;
 const PROGRAM_KEY = /^(file(_?name|_?path)?|exe|app|bin|process)$/i;
 const ARGS_KEY = /^(args|arguments|argv|params|parameters)$/i;
 const CWD_KEY = /^(cwd|workdir|working_?dir(ectory)?)$/i;
-/** Keys of the client's own shell tool, whose shell text is in `command`. No pattern is tried on them: most calls compile none. */
+/** Keys of the client's own shell tool; `command` has the shell text. Most calls have only these and need no pattern. */
 const SHELL_TOOL_KEYS = new Set(['command', 'description', 'timeout', 'run_in_background']);
 /** Pattern for keys of text for people and models; only other texts are searched for single-word paths and for commands. */
 export const PROSE_KEY =
@@ -161,7 +161,7 @@ function commandOf(words: readonly string[]): string {
   return words.map((word) => (/^[\w./:=@%+,-]+$/.test(word) ? word : shellWord(word))).join(' ');
 }
 
-/** Returns files that a patch changes. A name in a diff counts with and without its first segment: `-p` decides which is meant. */
+/** Returns the files that a patch changes. A name in a diff counts with and without its first segment: `-p` may drop it. */
 export function patchTargets(text: string): string[] {
   const targets = new Set<string>();
   for (const line of text.split('\n')) {

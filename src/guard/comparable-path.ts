@@ -14,7 +14,7 @@ export function withoutEndSlashes(path: string): string {
   return path.slice(0, end);
 }
 
-/** Returns a form that is the same string for equal paths: normalised, no final slash, case folded if files ignore it. */
+/** Returns the same string for equal paths: normalised, no final slash, case folded if file names ignore it. */
 export function comparablePath(path: string, caseInsensitive: boolean): string {
   // Most paths skip node's normalize, which a tool hook would call often enough to trigger its optimisation (2.7 ms).
   const isNormal =

@@ -73,7 +73,7 @@ const MANY = ['--all', '--branches', '--mirror', '--stdin'];
 /** Branch that cannot be determined and may be protected. */
 const ANY = '*';
 
-/** Denies a push to a branch that is not for the agent, whether written out or implied by the repository's settings. */
+/** Denies a push to a branch that is closed to the agent, written out or implied by the repository's settings. */
 export function evaluatePush(reading: ShellReading, { noPushTo }: TaskScope, projectDir: string): Denial | null {
   if (noPushTo.length === 0) return null;
   const commands = [...reading.commands, ...reading.opened];

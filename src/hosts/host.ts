@@ -95,7 +95,7 @@ export function hookCommand(event: string, program: string, host: string) {
   return { command: event === 'PreToolUse' ? refusing(call) : `exec ${call}`, seconds };
 }
 
-/** Returns a hook's command that denies the call if the guard ends without an answer: any exit code but 0 and 2 allows it. */
+/** Returns a hook's command that denies the call if the guard ends without an answer: codes but 0 and 2 allow it. */
 function refusing(call: string): string {
   const lost = 'ralph-loop: the guard ended without an answer, so this call is denied.';
   return `${call} || { [ $? = 2 ] && exit 2; echo ${shellWord(lost)} >&2; exit 2; }`;
@@ -232,7 +232,7 @@ export interface Host {
   readonly byHand: readonly [variables: string, program: string];
   /** What the user has to know at the start about a client of this version; absent: nothing. */
   readonly versionText?: (version: string | null) => string | null;
-  /** What the agent may do in this permission mode, if the loop starts the client; absent for the reference client. */
+  /** Says what the agent may do in this permission mode, if the loop starts the client; absent: nothing. */
   readonly modeText?: (permissionMode: string | null) => string;
   /** True if the client reads Claude Code's settings files, and so runs other hooks that are registered there. */
   readonly readsClaudeSettings: boolean;

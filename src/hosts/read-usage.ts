@@ -10,7 +10,7 @@ import { countOf, type Fields, fieldsOf, isFields, textOf } from './fields.ts';
 
 /** Maximum number of bytes of a transcript that one Stop reads; the next Stop continues. */
 const BUDGET = 8 * 1024 * 1024;
-/** Number of remembered ids: the lines of one message are adjacent, so a few are enough to count each message once. */
+/** Number of remembered ids: the lines of one message are adjacent, so a few are enough to count it once. */
 const REMEMBERED = 16;
 
 /** Sums the tokens used since the marks, including subagents. A new transcript is counted from its present end. */
@@ -47,7 +47,7 @@ function claudeBilled({ type, message }: Fields): { readonly id: string; readonl
   return typeof id === 'string' && isFields(usage) ? { id, usage: messageUsage(usage) } : null;
 }
 
-/** Returns what a line of Gemini CLI's transcript bills; null for another line. A message is written again with the results of its calls. */
+/** Returns what a line of Gemini CLI's transcript bills; else null. A message is written again with its calls' results. */
 function geminiBilled({ type, id, tokens }: Fields): { readonly id: string; readonly usage: UsageDelta } | null {
   const { input, cached, output, thoughts, tool } = fieldsOf(tokens);
   if (type !== 'gemini' || textOf(id) === '' || tokens === undefined) return null;

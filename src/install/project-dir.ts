@@ -15,7 +15,7 @@ interface ProjectQuestion {
 /** Folders that exist only in a project after `init` or its first loop. */
 const MARKS = [join('.claude', 'ralph'), join('.claude', 'context', 'runtime')];
 
-/** Returns the project of a command: `--project`, CLAUDE_PROJECT_DIR, the nearest set-up directory above, the current one. */
+/** Returns the project of a command: `--project`, CLAUDE_PROJECT_DIR, the nearest set-up directory above, or this one. */
 export function projectDirOf({ given, env, cwd, search }: ProjectQuestion): string {
   if (given !== null) {
     const dir = resolve(cwd, given);

@@ -103,7 +103,7 @@ export function readManifest(projectDir: string): InstallManifest | null {
 
 const isDigests = (files: object): boolean => Object.values(files).every((digest) => typeof digest === 'string');
 
-/** Returns the SHA-256 of a file as `init` wrote it: two, if it was killed before it had written all; none for another file. */
+/** Returns the SHA-256 of a file as `init` wrote it: two if `init` was killed while writing; none for another file. */
 export function writtenBy({ files, updating = {} }: InstallManifest, path: string): string[] {
   return [files[path], updating[path]].filter((digest) => digest !== undefined);
 }
@@ -113,7 +113,7 @@ export interface InsertedSpan {
   readonly length: number;
 }
 
-/** Changes of `init` to the settings file, to undo them without a copy. Offsets do not count a byte-order mark. */
+/** Changes of `init` to the settings file, to undo them without a copy. Offsets exclude a byte-order mark. */
 export interface SettingsRecord {
   readonly createdFile: boolean;
   /** SHA-256 of the file after `init`. */

@@ -9,7 +9,7 @@ import type { SettingsRecord } from './project-files.ts';
 import { MANIFEST_PATH, placeFile, readManifest, readText, removeFile, safePath, writtenBy } from './project-files.ts';
 import { withdrawRegistration } from './settings/withdraw-registration.ts';
 
-/** Removes unchanged files and empty directories only. Throws `refused` while a loop is live and without `init`. */
+/** Removes only unchanged files and empty directories. Throws `refused` while a loop is live or without `init`. */
 export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv) {
   const manifest = readManifest(projectDir);
   if (manifest === null) {
@@ -39,7 +39,7 @@ export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv) {
   return { removed, kept, settings };
 }
 
-/** Removes the schema that drafts have put into a project, if its folder has nothing of the user's. Returns what was removed. */
+/** Removes the schema that drafts put into a project, if its folder has nothing of the user's. Returns what was removed. */
 function removeSchemas(projectDir: string): string[] {
   const ignore = '.gitignore';
   const own = [ignore, basename(TASK_SCHEMA)];

@@ -57,7 +57,7 @@ interface ConfinedRun {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Returns the bubblewrap line for a program. If bwrap is missing, starting it fails, so no command runs outside by mistake. */
+/** Returns the bubblewrap command line for a program. Without bwrap it fails to start, so nothing runs outside by mistake. */
 export function confine(sandbox: Confinement | undefined, run: ConfinedRun) {
   const { text = '', program, words, directory, env } = run;
   if (sandbox === undefined) return { program, words, env, finish: () => undefined };
@@ -93,7 +93,7 @@ export function confine(sandbox: Confinement | undefined, run: ConfinedRun) {
     finish: isThere(servers)
       ? () => undefined
       : () => {
-          // A client without a terminal would start servers that a command created, outside the sandbox (measured).
+          // A client without a terminal would start servers that a command defined, outside the sandbox (measured).
           if (isThere(servers)) renameSync(servers, `${servers}.disabled`);
         },
   };

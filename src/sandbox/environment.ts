@@ -17,8 +17,8 @@ export function gateEnvironment(env: Readonly<Record<string, string | undefined>
 const WHOLE_PATH = 'RALPH_WHOLE_PATH';
 
 /**
- * Takes the folders below `writable` off this process's own PATH and returns variables for the agent's shell that bring them
- * back: an agent in the sandbox may write there, and a `git` or `bwrap` that it leaves would be started outside.
+ * Removes the folders below `writable` from this process's own PATH; returns variables that bring them back in the agent's
+ * shell: an agent in the sandbox may write there, and a `git` or `bwrap` that it leaves would run outside.
  */
 export function guardPath(env: NodeJS.ProcessEnv, writable: readonly string[]): Record<string, string> {
   const whole = env['PATH'] ?? '';

@@ -5,7 +5,7 @@ import type { LoopFiles } from '../state/loop-files.ts';
 import { ifProcHides } from '../state/process/identity.ts';
 import { isPlaceholder, PLACEHOLDER, versionAt } from '../state/snapshot/version.ts';
 
-/** Names at which the client's sandbox puts an empty file while a command runs, if a project lacks them (measured). */
+/** Names where the client's sandbox creates an empty file while a command runs, if a project lacks them (measured). */
 export const SHOWN = [
   ...['.bash_profile', '.bashrc', '.gitconfig', '.gitmodules', '.idea', '.mcp.json', '.profile', '.ripgreprc'],
   ...['.vscode', '.zprofile', '.zshrc', '.claude/.cc-writes', '.claude/agents', '.claude/commands', '.claude/hooks'],

@@ -272,7 +272,7 @@ export function findLoop(files: LoopFiles) {
   return { state: readState(files.state), ...readRecords(files) };
 }
 
-/** Size limit: a larger file has no counters of ours. */
+/** Size limit: a larger file does not contain our counters. */
 const COUNTERS_BYTES = 1024 * 1024;
 
 /** Reads the counters kept outside the project; null if they are missing or torn. Throws the system's error. */

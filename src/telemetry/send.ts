@@ -13,7 +13,7 @@ interface Batch {
   readonly at: string;
 }
 
-/** Sends the spans that these events complete. `problem` is one line; null if all arrived, or there was nothing to send. */
+/** Sends the spans that these events complete. `problem` is one line; null if all arrived, or for nothing to send. */
 export async function send(exporter: Exporter, { events, loop, traceparent, since, at }: Batch) {
   const { spans, metrics, pending } = telemetryOf(events, loop, traceOf(loop.loopId, traceparent));
   const resource: Resource = { version: manifest.version, attributes: exporter.resource };

@@ -63,7 +63,7 @@ export function spanId(loopId: string, ...parts: readonly (string | number)[]): 
   return sha256(['span', loopId, ...parts].join(' ')).slice(0, 16);
 }
 
-/** Returns the `TRACEPARENT` for the spans of the agent of an iteration, idle ones counted, or of the whole loop (null). */
+/** Returns the `TRACEPARENT` for the spans of the agent of an iteration (idle ones count) or of the whole loop (null). */
 export function traceparentFor(loopId: string, turn: number | null, outer: string | undefined): string {
   const above = turn === null ? spanId(loopId, 'loop') : spanId(loopId, 'iteration', turn);
   return `00-${traceOf(loopId, outer).traceId}-${above}-01`;

@@ -16,10 +16,10 @@ export function painter(atTerminal: boolean, env: NodeJS.ProcessEnv): Paint {
   return plain ? (_style, text) => text : (style, text) => styleText(style, text, { validateStream: false });
 }
 
-/** Control characters, and those that change the direction of the following text: "gpj.exe" would read "exe.jpg". */
+/** Control characters, and those that change the direction of following text: "gpj.exe" would read "exe.jpg". */
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u202a-\u202e\u2066-\u2069]/g;
 
-/** Commands to the terminal with their text, such as a title. One without an end is shown: it would hide all that follows. */
+/** Commands to the terminal with their text, such as a title. One without an end is shown: it would hide all the rest. */
 const TERMINAL_COMMANDS = /\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)/g;
 
 /** Removes characters that could disguise a text: escape sequences and control characters except line ends and tabs. */

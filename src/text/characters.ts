@@ -23,7 +23,7 @@ export function hasWord(text: string): boolean {
   return firstWordAt(text) < text.length;
 }
 
-/** Removes the given characters at both ends of a text, or `last` at its end. A loop: the pattern `[…]+$` takes quadratic time. */
+/** Removes the given characters at both ends of a text, or `last` at its end. A loop: `[…]+$` takes quadratic time. */
 export function withoutEnds(text: string, first: string, last = first): string {
   let [start, end] = [0, text.length];
   while (start < end && first.includes(text.charAt(start))) start += 1;

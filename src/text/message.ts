@@ -127,7 +127,7 @@ export type ErrorCode =
   | 'client-missing'
   | 'client-too-old';
 
-/** The only error class of this program: a stable code, a message with what, where and what to do, and the cause. */
+/** The only error class of this program: a stable code, a message of what, where and what to do, and the cause. */
 export class RalphError extends Error {
   readonly code: ErrorCode;
   /** Message with its advice as data, to be rendered for a loop and a user. */

@@ -1,4 +1,4 @@
-/** Quotes a path or a name for display in a command: only if necessary, in single quotes if double ones would expand. */
+/** Quotes a path or name for display in a command: only if necessary, in single quotes if double ones would expand. */
 export function quoted(text: string): string {
   if (/^[\w./-]+$/.test(text)) return text;
   return /["$`\\!]/.test(text) ? shellWord(text) : `"${text}"`;

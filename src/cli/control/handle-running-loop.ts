@@ -5,7 +5,7 @@ import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { OPERATIONS, operateOn } from './operator-commands.ts';
 
-/** Asks what to do if the loop is already running. Returns the context to continue with, or an exit code to start nothing. */
+/** Asks what to do if the loop is already running. Returns the context to continue with, or an exit code instead. */
 export async function handleRunningLoop(context: CommandContext): Promise<CommandContext | number> {
   const { mayAsk, err } = context;
   if (!mayAsk || !isRunning(context)) return context;

@@ -55,7 +55,7 @@ export const UNDO_COMMAND: Command = {
 
 type UndoneLoop = ReturnType<typeof endedLoop>;
 
-/** Returns the loop to undo. Throws `no-loop`, for one whose work was integrated with the commands that take it back. */
+/** Returns the loop to undo. Throws `no-loop`; if its work was integrated, with the commands that revert it. */
 function loopToUndo(context: CommandContext): UndoneLoop {
   const { projectDir, env, positionals } = context;
   try {
@@ -189,7 +189,7 @@ function contractOf(files: LoopFiles, loopId: string): Contract {
   throw new RalphError('refused', `${files.contract}.ended is missing or unreadable. Restore it; nothing was changed.`);
 }
 
-/** Returns the start point of the loop, null if it has none, and git's rules then, by name. Throws `refused` if one is lost. */
+/** Returns the loop's start point, null if it has none, and git's rules then, by name. Throws `refused` if one is lost. */
 function startOf(files: LoopFiles, contract: Contract) {
   try {
     return { start: startPointOf(files, contract), rules: pinsAtEnd(files, contract)?.texts ?? {} };

@@ -29,7 +29,7 @@ export function accountOf({ values }: CommandContext): string {
   return word('account', String(values['account'] ?? DEFAULT_ACCOUNT));
 }
 
-/** Returns the words of an option that accepts several, also separated by commas. Throws `usage` for an invalid one. */
+/** Returns the words of an option that accepts several, also separated by commas. Throws `usage` for invalid ones. */
 export function wordsOfOption(context: CommandContext, option: string): string[] {
   const given = valuesOf(context, option).length > 0 ? valuesOf(context, option) : [context.values[option] ?? ''];
   const words = given.flatMap((value) => String(value).split(',')).filter((each) => each !== '');

@@ -46,7 +46,7 @@ export async function pruneArchive(context: CommandContext, age: string): Promis
   const staying = new Set(idsIn(stay));
   const ended = idsIn(states.map(({ content }) => content)).map((loopId) => ({ loopId, files }));
   const gone = [...runs.flatMap(({ loops }) => loops), ...ended].filter(({ loopId }) => !staying.has(loopId));
-  // First: without its state a loop cannot be undone, and what was recorded of the project's files would stay for good.
+  // First: a loop without its state cannot be undone, and git's records of the project's files would stay for good.
   for (const text of await removeRecords(where, gone)) err(`ralph-loop: ${text}`);
   for (const run of runs) pruneRun(where, run);
   for (const { path } of states) removeIfThere(path);

@@ -11,7 +11,7 @@ import { partOfPlan, requireRunOf } from '../start/start-plan.ts';
 /** Key of a value that no option sets: the unnamed loop is meant, not the last run of several tasks. */
 export const ONE_LOOP = 'one loop';
 
-/** Returns the context in which the last run of several tasks is resumed, if a user who names no loop means it; else null. */
+/** Returns the context that resumes the last run of several tasks, if a user who names no loop means that; else null. */
 export function leftRun(context: CommandContext): CommandContext | null {
   const { files, projectDir, env } = context;
   if (files.name !== null) return null;

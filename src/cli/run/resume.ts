@@ -74,7 +74,7 @@ export const RESUME_COMMAND: Command = {
   },
 };
 
-/** Returns the ended loop of this name, of the project or a worktree; null if there was none, or it is complete and the word a path. */
+/** Returns the ended loop of this name, of the project or a worktree; null if none, or if complete and the word is a path. */
 function endedLoop({ projectDir, env }: CommandContext, word: string): LoopFiles | null {
   if (!LOOP_NAME.test(word)) return null;
   const files = loopFiles(projectOfLoop(projectDir, word, env), word, env);
@@ -122,7 +122,7 @@ async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<nu
     ...launched,
     ...(files.name !== null && { loop: files.name }),
   };
-  // A runner of a worktree is started from the project, which finds it by its name. Every other loop resumes where its files are.
+  // A worktree's runner is started from the project, which finds it by name; every other loop, where its files are.
   const isFound = mode === 'runner' && projectOfLoop(context.projectDir, files.name, context.env) === files.projectDir;
   const projectDir = isFound ? context.projectDir : files.projectDir;
   return startDriver({ ...context, projectDir }, mode, values, loopFiles(projectDir, files.name, context.env));

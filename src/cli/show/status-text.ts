@@ -233,7 +233,7 @@ export function checkStand(files: LoopFiles, loopId: string, status: string): Ch
   let running: string | null = null;
   const results: Entry[] = [];
   let isOver = status !== 'verifying';
-  // The end of an iteration says that no check runs, or that the verification before it is another one.
+  // The end of an iteration shows that no check is running, or that an earlier verification belongs to another one.
   const types = (): string[] => [...STAND, ...(isOver && results.length === 0 ? [] : ['iteration.ended'])];
   readBackwards(files, loopId, BUDGET, types, (event) => {
     const { type } = event;

@@ -84,7 +84,7 @@ function removeAgreed({ projectDir, env, files }: CommandContext, place: Worktre
   }
 }
 
-/** Returns where the work of a run is, and the commands to review it, merge it and clean up. The user merges it. */
+/** Returns where a run's work is, and the commands to review, merge and clean up. Merging is left to the user. */
 export function worktreeText(projectDir: string, place: WorktreePlace, env: NodeJS.ProcessEnv): string {
   const { branch, dir, name } = place;
   const shown = printable(dir);

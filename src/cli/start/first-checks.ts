@@ -17,7 +17,7 @@ const LONG_MS = 2_000;
 /** Exit code of a command whose checks were ended by Ctrl+C. */
 export const LEFT = 130;
 
-/** Runs the checks before a start and prints their results. Returns null, with nothing left, if a signal ended them. */
+/** Runs the checks before a start and prints the results. Returns null, leaving nothing, if a signal ended them. */
 export async function runFirstChecks(
   context: Pick<CommandContext, 'env' | 'err'>,
   work: (options: BaselineOptions) => Promise<StartBaseline | null>,

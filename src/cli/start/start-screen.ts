@@ -145,7 +145,7 @@ function nameOf({ terms, path }: ShownTask): string {
   return terms.name ?? path;
 }
 
-/** Returns what holds for the tasks, each line once; one that is not true of all begins with the names of those. */
+/** Returns what applies to the tasks, each line once; if not to all of them, beginning with the names. */
 function ofAll(tasks: readonly ShownTask[], of: (terms: Terms) => readonly string[]): Line[] {
   const names = new Map<string, string[]>();
   for (const task of tasks) {

@@ -54,7 +54,7 @@ function limit(text: string): number {
   throw new RalphError('usage', `--max-iterations must be an integer from 1 to 100, but is "${text}".`);
 }
 
-/** Returns the settings that a loop on PROMPT.md would start with now. Throws `task-invalid` with the problems of all sources. */
+/** Returns the settings with which a loop on PROMPT.md would start. Throws `task-invalid` with the problems of all sources. */
 export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv) {
   const task = readText(join(projectDir, DEFAULT_TASK));
   const checked = task === null ? null : checkTaskFile(DEFAULT_TASK, task);

@@ -22,7 +22,7 @@ export interface TriedChecks {
   readonly lines: readonly string[];
 }
 
-/** Returns what a start of the file would say, with the arguments of the command line. Throws `usage` for unreadable ones. */
+/** Returns what a start of the file would report, with this command line's arguments. Throws `usage` for unreadable ones. */
 export function examineFile(context: CommandContext, path: string, plan = false): StartProblems {
   const { projectDir, env } = context;
   const args = readArguments(valuesOf(context, 'arg'));

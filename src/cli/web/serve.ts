@@ -122,7 +122,7 @@ function portOf(value: unknown): number {
 /** Time for the browser to read the file with the address. */
 const OPENING_MS = 30_000;
 
-/** Opens the page through a file that only this user can read: other users see the arguments of a started program. */
+/** Opens the page through a file that only this user can read: others can see the arguments of a started program. */
 function openPage(context: CommandContext, url: string): string {
   const folder = outsideRoot(context.env);
   mkdirSync(folder, { recursive: true, mode: 0o700 });

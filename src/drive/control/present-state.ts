@@ -51,17 +51,17 @@ function isAnswerLost({ mode, turn, promptId, marks }: LoopState): boolean {
   return promptId === null ? endsCancelled(path) : wasInterrupted(path, promptId);
 }
 
-/** What a running loop's driver waits for: the agent's background work, or the next attempt after one that could not work. */
+/** What the driver of a running loop waits for: the agent's background work, or the next attempt after a failed one. */
 export interface DriverWait {
   readonly why: 'background' | 'retry';
   readonly until: string;
 }
 
-/** Size of the stream's end in which such a wait stands while it lasts. */
+/** Size of the stream's end that contains a wait in progress. */
 const NEWEST_BYTES = 64 * 1024;
 const SURROUNDING = ['background.', 'wait.', 'turn.', 'iteration.', 'loop.'];
 
-/** Returns what the driver of a session or runner waits for in the middle of an iteration; null while it does not. */
+/** Returns what the driver of a session or runner waits for in the middle of an iteration; null if it does not wait. */
 export function driverWait({ status, loopId }: LoopState, files: LoopFiles, at: string): DriverWait | null {
   if (status !== 'running') return null;
   const { type, why, until } = readBackwards(files, loopId, NEWEST_BYTES, SURROUNDING, (event) => event) ?? {};

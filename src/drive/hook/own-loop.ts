@@ -100,7 +100,7 @@ function bound(state: LoopState, client: ClientIdentity, context: DriverContext)
   // The turn ended with its client or its conversation, so the user's next message is not an interruption. The next prompt
   // reports an overridden block.
   const returned = unfinished && !blockOverridden(transcriptPath, state.lastDecision?.at ?? context.now());
-  // What the last turn before it cost is reported, and written to its transcript, after its Stop.
+  // Cost and usage of the last turn are reported, and written to its transcript, only after its Stop.
   const { usage, marks } = readUsage(state.marks.transcriptPath, state.marks);
   const former = { ...state, usage: addUsage(usageNow(context.files, state), usage, null), marks };
   const figure = readCost(context.files, client.sessionId);

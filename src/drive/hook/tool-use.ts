@@ -110,7 +110,7 @@ async function lateness({ loop, stored, call }: Asked, { env, input, now }: Driv
 
 /** Decides a call by rules that were read before: opens no file of the loop. Throws if it cannot decide. */
 async function decide({ files, env, host, input }: DriverContext, { call, loop, stored }: Asked): Promise<Verdict> {
-  // Only private files can deny a reader. Unreadable guardrails allow no reading.
+  // Only private files can deny a reader. With unreadable guardrails, it is judged like any other tool.
   const isFree = READERS.includes(call.name) && stored?.contract.guardrails?.privateFiles?.length === 0;
   if (isFree) return { decision: 'allow', recorded: [] };
   if (!call.isReadable) return deny('unreadable-input', TOOL_TEXTS.unreadable);

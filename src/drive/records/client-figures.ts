@@ -14,7 +14,7 @@ export function readCost(files: LoopFiles, sessionId: string): number | null {
   return typeof costUsd === 'number' && costUsd >= 0 ? costUsd : null;
 }
 
-/** Returns the last cost of each session: the client goes on from it when its user returns to one (`/resume`). */
+/** Returns the last cost of each session: a client continues from it when its user resumes the session. */
 function readCosts(files: LoopFiles): Fields {
   if (!existsSync(files.cost)) return {};
   const { sessionId, costUsd, others } = readRecord<Fields>(files.cost) ?? {};

@@ -121,11 +121,11 @@ function newsIn({ state }: LoopFiles, effects: readonly Effect[]) {
       return kind && { kind, status: effect.as, message: effect.message, ...(proof !== undefined && { proof }) };
     }
     const event = effect.type === 'record-event' ? effect.event : null;
-    // The user paused the loop by a command, or by Esc.
+    // The user paused the loop by a command or by Esc.
     if (event?.type !== 'loop.paused' || event['reason'] === 'operator' || event['by'] === 'user') continue;
     const found = readState(state);
     const loop = found.kind === 'loop' ? found.state : null;
-    // To the hook of a session, Esc is a signal. That of a client which quits precedes the news of its exit.
+    // For a session's hook, Esc is a signal. When a client quits, its hook's signal precedes the news of its exit.
     if (event['by'] === 'signal' && loop?.mode === 'hook') continue;
     const paused = loop?.status === 'paused' ? loop.paused.message : '';
     return { kind: 'paused' as const, status: 'paused', message: paused || `reason: ${String(event['reason'])}` };

@@ -58,9 +58,9 @@ export interface LiveLoop extends Readonly<Pick<CommonState, LiveFacts>> {
   readonly waitingUntil: string | null;
   /**
    * `idle`: the agent has nothing to do; `pace`: the delay between two iterations; `retry`: the last agent could not work;
-   * `background`: its agent's background work, at most until then;
-   * `answer`: a message of the user ended the wait, which goes on after the answer; `message`: it goes on after a message in its
-   * session; `dialog`: after its user has decided there. null if it is not waiting.
+   * `background`: the agent's background work, at most until then; `answer`: a message of the user ended the wait, which
+   * continues after the answer; `message`: it continues after a message in its session; `dialog`: it continues once its user has
+   * decided there. Null if it is not waiting.
    */
   readonly waitingFor: 'idle' | 'pace' | DriverWait['why'] | 'answer' | 'message' | 'dialog' | null;
   readonly paused: { readonly reason: string; readonly message: string; readonly resumesAt: string | null } | null;
@@ -159,7 +159,7 @@ export function isSuspended({ clientPid }: LoopState): boolean {
   return clientPid !== null && statFields(clientPid)[0] === 'T';
 }
 
-/** Returns what the driver of a running loop waits for; a router waits for its next subagent also when it may start. Never throws. */
+/** Returns what the driver of a running loop waits for; a router also waits for its next subagent once it may start. Never throws. */
 export function waitOfDriver(files: LoopFiles, state: LoopState): DriverWait | null {
   const { mode, status, loopId, epoch } = state;
   if (mode !== 'router') return driverWait(state, files, new Date().toISOString());

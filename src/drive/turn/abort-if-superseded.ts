@@ -53,8 +53,8 @@ function isSuperseded({
 }
 
 /**
- * Leaves every time in which the machine sleeps or this process is stopped out of the time of a turn's loop, and tells what
- * the user has to know. Returns a function that ends this.
+ * Excludes all time in which the machine sleeps or this process is stopped from the time of a turn's loop, and tells the
+ * user about it. Returns a function that ends this.
  */
 export function leaveOutSleep(turn: Turn, tell: (text: string) => void = () => undefined): () => void {
   const note = (since: string): void => {

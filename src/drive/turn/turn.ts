@@ -148,7 +148,7 @@ function underContract(loaded: Loaded, state: LoopState, files: LoopFiles): Load
   return lost === null ? loadedUnder(found, state, restored) : { ...loaded, state, lost };
 }
 
-/** Returns the loop of a turn as it is on disk, whatever was written into its state; null once another has taken its place. */
+/** Returns the loop of a turn as it is on disk, whatever was written into its state; null if another has replaced it. */
 export function sameLoop({ loaded, context }: Turn, current: ReadState): Loaded | null {
   if (current.kind !== 'loop' || current.state.loopId !== loaded.state.loopId) return null;
   const standing = underContract(loaded, current.state, context.files);

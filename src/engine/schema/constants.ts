@@ -18,7 +18,7 @@ export const EVENT_VERSION = 1;
 /** The client's tools that can change nothing. A loop without private files has no rule for them. */
 export const READERS: readonly string[] = ['Read', 'Grep', 'Glob'];
 
-/** Line for the agent's shell: clients started there take no part in the loop, and it has the user's whole PATH. */
+/** Line for the agent's shell: clients started there stay outside the loop, and it has the user's whole PATH. */
 export const SHELL_EXPORTS = 'export RALPH_ACTIVE=0 PATH="${RALPH_WHOLE_PATH:-$PATH}"';
 
 export const MODES = ['acceptEdits', 'auto', 'bypassPermissions', 'default', 'dontAsk', 'manual', 'plan'] as const;

@@ -65,7 +65,7 @@ export function interrupted(state: LiveState, happened: EventOf<'interrupted'>):
   if (state.status === 'paused' && state.paused.reason === 'interrupted' && happened.by === 'client-exit') {
     const next = { ...state, paused: { ...state.paused, message: render(CLIENT_ENDED, state) } };
     const exited = event(next, happened.at, 'loop.paused', { reason: 'interrupted', by: happened.by });
-    // A runner's user leaves it by a key; a session may have lost its terminal.
+    // A runner's user leaves it by a key, whereas a session may have lost its terminal.
     const news = state.mode === 'hook' && state.paused.message !== next.paused.message ? [exited] : [];
     return { state: next, effects: [...news, { type: 'allow', message: null }] };
   }

@@ -24,7 +24,7 @@ export interface GitCall {
   readonly more?: Readonly<Record<string, string>>;
 }
 
-/** `output`: names of files are bytes. `complaint`: the error output without hints and credentials, at most 2,000 characters. */
+/** `output`: file names in it are bytes. `complaint`: error output, no hints or credentials, at most 2,000 characters. */
 export type GitEnd = ProgramEnd & { readonly ok: boolean };
 
 const LOCAL_MS = 300_000;

@@ -217,7 +217,7 @@ function adoptContract(outside: string, name: string, came: Buffer, moved: strin
   write(evidence, { ...manifest, entries: { ...manifest.entries, contract: { is: sha256(moved) } } });
 }
 
-/** Returns what a contract at `path` lists of the evidence that is carried beside it, with the digests of the copies. */
+/** Returns the evidence listed in a contract at `path` and carried beside it, with the digests of the copies. */
 function carriedList({ evidence }: Contract, path: string): Pick<Contract, 'evidence'> {
   const manifest = manifestUnlessLost({
     evidence: join(dirname(path), basename(path).replace(/^contract/, 'evidence')),

@@ -66,7 +66,7 @@ export const KEPT_SECONDS = 30 * 24 * 3600;
 /** Time limit for the server to accept a command's connection. */
 const CONNECT_MS = 5_000;
 
-/** Requests while the server is away: they fail with the connection, wait, or fail while the connection is renewed. */
+/** Requests while the server is away: they fail with the connection, wait, or fail during a reconnect. */
 export type LostServer = 'fail' | 'wait' | 'reconnect';
 
 /** Connection to the fleet's server, and its queues, one for each account. */

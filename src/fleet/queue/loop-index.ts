@@ -98,7 +98,7 @@ export async function loopNamed(server: FleetServer, loopId: string): Promise<Lo
   throw new RalphError('no-loop', FLEET_TEXTS.noLoop(loopId));
 }
 
-/** Parses an entry; anything else was not written by us. A schema would take half the time of a list of thousands. */
+/** Parses an entry; skips what we did not write. A schema would take half the time of a list of thousands. */
 function entryFrom(loopId: string, text: string): LoopEntry[] {
   try {
     const found = { ...(JSON.parse(text) as LoopEntry), loopId };

@@ -45,7 +45,7 @@ const command = z.strictObject({
   signature: z.string(),
 });
 
-/** Signed command. Ids rise in the order of the stream, so that the last applied one determines which are new. */
+/** Signed command. Ids rise in the order of the stream, so the last applied id determines which commands are new. */
 export type FleetCommand = z.infer<typeof command>;
 
 type Asked = Pick<FleetCommand, 'kind' | 'text' | 'loop' | 'generation' | 'by'>;

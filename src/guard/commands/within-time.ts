@@ -1,7 +1,7 @@
 import { Script } from 'node:vm';
 
 export const PATTERN_LIMIT_MS = 50;
-/** Minimum share of processor time in a valid attempt; below it, other programs caused the delay, and it does not count. */
+/** Minimum share of processor time in a valid attempt; below it, other programs caused the delay and it does not count. */
 const BUSY = 0.8;
 /** Number of valid attempts: during the first, V8 may have spent much of the time compiling or collecting garbage. */
 const MOST_BUSY = 2;
@@ -26,7 +26,7 @@ export function withinTime<T>(limitMs: number, work: () => T): { readonly value:
     for (let tries = 1; ; tries += 1) {
       const before = process.cpuUsage();
       try {
-        // A try that other programs delayed gets longer: on a busy machine each one would be as short as the last.
+        // An attempt delayed by other programs gets longer: on a busy machine, each would otherwise be just as short.
         return { value: call.runInThisContext({ timeout: limitMs * (tries - busy) }) as T };
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;

@@ -112,7 +112,7 @@ function namedByCode(reading: ShellReading, guard: Guard, budget: Budget, isPriv
   });
 }
 
-/** Patterns for files in code, made only if there is code: compiling them takes longer than judging most commands. */
+/** Patterns for files in code, created only for code: compiling them takes longer than judging most commands. */
 function codePatterns() {
   const changes = String.raw`(?:write\w{0,40}|append\w{0,40}|createWriteStream|spit|save|once|file_put_contents|unlink\w{0,40}|rm(?:_rf?|Sync|tree|dir)?|remove\w{0,40}|delete\w{0,40}|(?:file|delete)[- ](?:delete|file)|with-temp-file|truncate\w{0,40}|touch|chmod\w{0,40}|(?:set )?output(?: =)?|dump(?: value)?|tee|w!?|\\o)`;
   const moves = String.raw`(?:(?:rename|move)\w{0,40}|(?<=\bos\.)replace)`;
@@ -205,7 +205,7 @@ function pathsInCode(code: string, cwd: string): string[] {
   return [...new Set([...named, ...bare.filter((piece) => /\//.test(piece) || isThere(piece))])];
 }
 
-/** Pattern for SQL statements from the beginning of a line; those in a string of another language end with it. */
+/** Pattern for SQL statements from the beginning of a line; in a string of another language, they end with it. */
 const QUERIES =
   /^[^\S\n]{0,40}(?:select|insert\s+into|replace\s+into|update\s+\S+\s+set|delete\s+from)\s(?:(?!''')[^;"\x60])*/gim;
 /** Pattern for functions that may open files: `readfile(`, `pg_read_file(`, `load_extension(`, `getvariable(`. */

@@ -27,7 +27,7 @@ export async function pathPattern(pattern: string, guard: Guard): Promise<PathPa
   return simple ?? compilePattern(pattern, guard, (await import('./picomatch-glob.ts')).picomatchGlob);
 }
 
-/** Compiles a glob or policy with a matcher for globs that need more than names and stars; null if one is missing. */
+/** Compiles a glob or policy, with a matcher for globs beyond names and stars; null if one is needed but missing. */
 export function compilePattern(pattern: string, guard: Guard, otherGlobs: GlobMatcher): PathPattern;
 export function compilePattern(pattern: string, guard: Guard, otherGlobs: GlobMatcher | null): PathPattern | null;
 export function compilePattern(pattern: string, guard: Guard, otherGlobs: GlobMatcher | null): PathPattern | null {
@@ -114,7 +114,7 @@ export function pathForms(path: string, cwd: string, guard: Guard): PathForms {
 /** Temporary folders: a file there only shares its name with a file that is protected by name. */
 export const SCRATCH = /^\/(?:private\/)?(?:tmp|var\/(?:tmp|folders))\//;
 
-/** Returns whether a path is surely in a temporary folder outside the project. A path relative to it is none of the project's. */
+/** Returns whether a path is surely in a temporary folder outside the project. A path relative to it is not the project's. */
 function isScratch(path: string, { project, rules }: Guard): boolean {
   if (!SCRATCH.test(path)) return false;
   if (path.includes(UNKNOWN)) return !project.some((folder) => SCRATCH.test(`${folder}/`));

@@ -101,7 +101,7 @@ function reset(use: FileAccess, guard: Guard, budget: Budget): Reached[] {
   return reachedBelow(guard.rules.projectDir, guard, budget, restored(use, guard));
 }
 
-/** Returns a test for the files that git gives another version: those that differ from it, or all if git cannot tell. */
+/** Returns a test for the files that git replaces: those that differ from its version, or all if git cannot say. */
 function restored({ compared }: FileAccess, { rules: { projectDir, writable } }: Guard): (path: string) => boolean {
   const changes = compared === undefined ? null : changedByGit(projectDir, compared, writable !== undefined);
   if (changes === null && compared?.includes('stash@{0}') && isWithoutStash(projectDir)) return () => false;
@@ -166,7 +166,7 @@ export function reachedByTool(call: ToolCall, guard: Guard, budget: Budget, sure
   return { reached: removes ? paths.flatMap((path) => below(path)) : paths.map(reached), reads };
 }
 
-/** Returns a test for files that a search with this filter reads; undefined (all) for more than names, stars and braces. */
+/** Returns a test for files that a search with this filter reads; undefined (all) beyond names, stars and braces. */
 function filterOf(filter: string | null): ((path: string) => boolean) | undefined {
   if (filter === null || filter === '') return undefined;
   const globs = expandBraces(filter)?.map((glob) =>

@@ -83,7 +83,7 @@ const PRINTS = new Set(
 const SUMMARIES = /^(wc|file|cmp|cksum|sum|b2sum|md5sum|shasum|sha\d+sum|xargs)$/;
 const COUNTS = /^(-[a-zA-Z]*[clLq][a-zA-Z]*|--count|--files-with(out)?-match(es)?|--quiet)$/;
 
-/** Returns a denial if the text of the control program goes anywhere but to the terminal: a copy of it obeys no guard. */
+/** Returns a denial if the control program's text goes anywhere but to the terminal: a copy would obey no guard. */
 export function controlCopyDenial(reading: ShellReading, guard: Guard): string | undefined {
   for (const { command, words } of reading.named) {
     const pieces = words.flatMap(({ template }) => piecesOf(template, guard)).map((piece) => wordOf(piece));

@@ -38,7 +38,7 @@ export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | 
 
 const MAX_PIECES = 500;
 
-/** Returns the own file, or the folder below the project's root that contains one, named by a word: whole or in part. */
+/** Returns the own file, or the folder below the project's root that contains one, that a word names, even in part. */
 export function hitByName(word: ShellWord, cwd: string, guard: Guard): ProtectedPath | undefined {
   if (word.under !== undefined) return hitBySearch(word.under, guard);
   if (word.pattern !== undefined && word.text !== null && !cwd.includes(UNKNOWN))
@@ -56,7 +56,7 @@ export function hitByName(word: ShellWord, cwd: string, guard: Guard): Protected
   return undefined;
 }
 
-/** Returns the word, the part attached to a short option (`-oF`, `+F`), and parts between marks (`--x=F`, `CREATE:F`, `'F'`). */
+/** Returns the word, the part attached to a short option (`-oF`, `+F`), and parts after a mark (`--x=F`, `CREATE:F`, `'F'`). */
 export function piecesOf(template: string, guard: Guard): string[] {
   const isOption = template.startsWith('-') || template.startsWith('+');
   const attached = isOption ? /^(?:-[a-zA-Z]|\+)(.+)$/s.exec(template)?.[1] : undefined;
@@ -290,7 +290,7 @@ function segmentsOf(pattern: string, cwd: string): string[] {
   return normalize(full).split('/').filter(Boolean);
 }
 
-/** Tells which paths a glob matches; `isOdd`: by unusual settings of the shell dots, case and `**` match whatever they can. */
+/** Returns a matcher for the paths of a glob. `isOdd`: with unusual shell settings, dots, case and `**` match all they can. */
 export function globMatcher(pattern: string, cwd: string, removes: boolean, isOdd: boolean, folds = true) {
   const matches = (segments: readonly string[], names: readonly string[]): boolean => {
     const [first, ...rest] = segments;
@@ -340,7 +340,7 @@ export function globbedRoots({ globs = [] }: SearchedTree, take: () => boolean):
   });
 }
 
-/** Returns whether this search finds the path, or a folder above it: below one of its roots, by its conditions. */
+/** Returns whether this search finds the path or a folder above it: below one of its roots, by its conditions. */
 export function searchFinds(under: SearchedTree, path: string, guard: Guard): boolean {
   const { caseInsensitive } = guard.rules;
   const { names, except = [], maxDepth = Number.POSITIVE_INFINITY } = under;

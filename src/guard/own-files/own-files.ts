@@ -14,7 +14,7 @@ export function hitByWrite(path: string, cwd: string, guard: Guard): ProtectedPa
   );
 }
 
-/** Returns the protected path that removing or moving this path affects: itself and, with `recursive`, everything below it. */
+/** Returns the protected path affected by removing or moving this path: itself and, with `recursive`, everything below it. */
 export function hitByRemoval(path: string, cwd: string, recursive: boolean, guard: Guard): ProtectedPath | undefined {
   const absolute = absolutePath(path, cwd);
   const cut = absolute.replace(/\/+$/, '') || '/';

@@ -9,7 +9,7 @@ export interface ShellWord {
   /** Text with UNKNOWN for each part that is known only at run time. */
   readonly template: string;
   readonly source: string;
-  /** The shell expands it against the file system; `pattern` is the glob, with quoted characters escaped by a backslash. */
+  /** Present if the shell expands it by the file system; `pattern`: the glob, with a backslash before quoted characters. */
   readonly glob?: true;
   readonly pattern?: string;
   /** Present if it stands for files that a search (find) finds. */
@@ -56,7 +56,7 @@ export interface ShellCommand {
   readonly position: number;
   /** Present if its output goes to a file, a variable or another descriptor. */
   readonly away?: true;
-  /** A wrapper (sudo, bash -c, eval), or a change of the shell (cd, export); what it runs is recorded as well. */
+  /** Present for a wrapper (sudo, bash -c, eval), whose command is recorded too, or a shell change (cd, export). */
   readonly opened?: true;
 }
 

@@ -247,7 +247,7 @@ export function fileKey(path: string, state: ShellState): string {
   return posix.normalize(fromCwd(path, state));
 }
 
-/** Content that reading a file gives: a substitution, a file that this command wrote with known content, or anything. */
+/** Content from reading a file: a substitution, a file that this command wrote with known content, or anything. */
 export function inputFrom({ template, content, contentUnder }: ShellWord, state: ShellState): Stream {
   const key = fileKey(template, state);
   const known = content ?? state.files.get(key);

@@ -170,7 +170,7 @@ export function everywhere(names: readonly string[]): string[] {
   return names.flatMap((name) => [`*/${name}`, `*/${name}/*`]);
 }
 
-/** Returns the lookup in tables of programs, which are made at the first one. Names separated by spaces share an entry. */
+/** Returns a lookup in tables of programs, created at the first lookup. Names separated by spaces share an entry. */
 export function byProgram<T>(...made: readonly (() => Readonly<Record<string, T>>)[]): (name: string) => T | undefined {
   const known = new Map<string, T | undefined>();
   let tables: readonly Readonly<Record<string, T>>[] | undefined;
@@ -325,7 +325,7 @@ export function isForCodeOption(word: ShellWord, { argv }: ShellCommand): boolea
   return /\s/.test(word.template) && (word.source === '<' || CODE_OPTION.test(before));
 }
 
-/** `-`, `-f-`, `-@`, `/dev/stdin`: a program with this word takes its commands from the standard input. */
+/** Returns whether a word makes a program take its commands from standard input: `-`, `-f-`, `-@`, `/dev/stdin`. */
 export function takesInput(word: string): boolean {
   return /^(?:-\w|--[\w-]+=)?(?:-|-@|\/dev\/stdin)$/.test(word) || STDIN.test(word);
 }

@@ -91,7 +91,7 @@ interface ProcessOptions {
   readonly onOutput: (chunk: Buffer) => void;
   /** True if output on standard error also counts as activity. */
   readonly errorsShowLife: boolean;
-  /** Called five times a second with the milliseconds of silence and in total; returns a reason to end, or null. */
+  /** Called five times a second with the milliseconds of silence and of the run; returns why to end it, or null. */
   readonly overdue: (silentMs: number, runningMs: number) => EndedBy | null;
 }
 
@@ -200,7 +200,7 @@ function noteStart(pid: number, onStart: ProcessOptions['onStart'], patience: No
   }
 }
 
-/** Resolves when the process has exited and its output is read; does not wait for other processes with its pipe. */
+/** Resolves when the process has exited and its output is read; other processes may still hold its pipe. */
 function ended(child: ChildProcess): Promise<Omit<RunExit, 'endedBy'>> {
   return new Promise((resolve) => {
     child.once('error', (error) => resolve({ code: null, signal: null, startError: error.message }));

@@ -77,7 +77,7 @@ export class StreamRun {
     if (options.guarded && this.facts.unguarded) this.process.end('unguarded');
   };
 
-  /** Asks the client to end its turn; ends its processes if `force`, after its turn, or when its time to end is up. */
+  /** Asks the client to end its turn; ends its processes if `force`, after its turn, or when its time is up. */
   readonly end = (why: EndedBy, force = false): void => {
     if (force || this.facts.result !== null) this.process.end(this.ending?.why ?? why);
     if (force || this.facts.result !== null || this.ending !== null) return;

@@ -20,7 +20,7 @@ const CLAUDE: Named = {
   oldest: OLDEST_CLIENT,
   install: 'npm install -g @anthropic-ai/claude-code',
   update: UPDATE_CLIENT,
-  // npm's `claude.cmd` would need a shell, through which a prompt must never pass: find the program that it starts.
+  // npm's `claude.cmd` would need a shell, through which a prompt must never pass: find the program behind it.
   places: (named) =>
     process.platform === 'win32'
       ? [`${named}.exe`, join('node_modules', '@anthropic-ai', 'claude-code', 'bin', 'claude.exe')]

@@ -93,7 +93,7 @@ function coversCall({ rule, path }: PermissionRule, { tool, input, projectDir }:
 /** Maximum number of words before the command proper, such as `timeout 5`. */
 const MOST_WRAPPERS = 8;
 
-/** Returns the texts of a command that a rule may begin with: the whole, its parts, and these without their wrappers. */
+/** Returns the texts of a command that a rule may begin with: the whole, its parts, and both without wrappers. */
 function commandTexts(command: string): string[] {
   const parts = commandWords(command);
   const inner = parts.flatMap((words) => words.slice(0, MOST_WRAPPERS).map((_, index) => words.slice(index).join(' ')));

@@ -46,7 +46,7 @@ function registered(node: string, path: (file: string) => string): Readonly<Reco
   );
 }
 
-/** Returns the hooks of the plugin. Codex hashes the whole plugin with them, so each update of it loses their trust. */
+/** Returns the hooks of the plugin. Codex hashes the whole plugin with them: they lose their trust at each update. */
 export function codexPluginHooks(): Readonly<Record<string, readonly HookGroup[]>> {
   return registered('node', (file) => `"$CLAUDE_PLUGIN_ROOT/hooks/${file}"`);
 }

@@ -79,7 +79,7 @@ function interrupt(pid: number | null): void {
   }
 }
 
-/** Classifies a run that did not begin because of its options or its configuration, which a retry would not change. */
+/** Classifies a run that did not begin because of its options or configuration, where a retry is useless; else null. */
 function refusedOptions(facts: RunFacts, { code, endedBy }: RunExit, complaint: string): RunOutcome | null {
   if (facts.sessionId !== null || endedBy !== null || (code !== 1 && code !== 2)) return null;
   const [first = ''] = complaint.split('\n').filter((line) => /^error\b/i.test(line));

@@ -102,7 +102,7 @@ function sessionArgs({ permissionMode, model, own, headless, session, prompt }: 
   ];
 }
 
-/** Returns a prompt of which Gemini CLI puts no file in place of `@PATH`: it would read one without asking a hook (measured). */
+/** Returns a prompt in which Gemini CLI expands no `@PATH`: it would read the file without calling a hook (measured). */
 function withoutReferences(prompt: string): string {
   return prompt.replace(/(?<!\\)@/g, '\\@');
 }

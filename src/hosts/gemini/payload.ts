@@ -95,7 +95,7 @@ export function readGemini(payload: Fields): Fields | 'ignored' {
   }
 }
 
-/** Returns the last message of a turn. The payload joins all its messages, also a claim that an earlier Stop refused. */
+/** Returns the last message of a turn. The payload joins all of them, even a claim that an earlier Stop refused. */
 function lastMessage({ transcript_path, prompt_response }: Fields): string {
   const all = textOf(prompt_response);
   const last = lastGeminiText(textOrNull(transcript_path));

@@ -37,7 +37,7 @@ export type Registration = Partial<Readonly<Record<HookEvent, readonly HookGroup
 export const HOOK_GUARD =
   "if(process.env.RALPH_ACTIVE!=='1'||process.env.RALPH_HOOKS&&process.argv.includes('--registered'))process.exit(0);";
 
-/** Timeout in seconds of hooks other than Stop, in which an idle loop sleeps; ten of them allow for a contended lock. */
+/** Timeout in seconds of hooks other than Stop, where an idle loop sleeps; ten are for a contended lock. */
 const QUICK_TIMEOUT = 30;
 
 /** Texts in the registered hook commands, without single quotes, because a shell command quotes them. */

@@ -39,11 +39,11 @@ export interface LauncherSettings extends AgentSettings {
   readonly statusLine: { readonly type: 'command'; readonly command: string; readonly refreshInterval: number };
 }
 
-/** Builds the launcher's `--settings`: no settings file of project or user can turn off or move what is in them (measured). */
+/** Builds the launcher's `--settings`: no settings file of project or user can turn off or move its contents (measured). */
 export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform = process.platform): LauncherSettings {
   return {
     disableAllHooks: false,
-    // One press of the left arrow key would move the session to another process, which does not own the loop (measured).
+    // Otherwise, one left arrow key moves the session to another process, which does not own the loop (measured).
     disableAgentView: true,
     env: {
       ...variablesOf(loop),

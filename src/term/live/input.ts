@@ -38,7 +38,7 @@ export const EDITS = {
 
 type Edit = keyof typeof EDITS;
 
-/** Inserts a text at the cursor. A line end alone begins no message: an Enter typed before the view opened arrives as one. */
+/** Inserts a text at the cursor. A lone line end begins no message: an Enter typed before the view opened arrives as one. */
 export function inserted(input: InputLine, text: string): InputLine {
   const { at } = input;
   if (input.text === '' && text === '\n') return input;

@@ -39,7 +39,7 @@ export class CommentReader {
     let position = 0;
     let isFirst = true;
     const parts = raw.split(/(`+)/);
-    // A run of backticks that no later one of its length closes is text. Searching for each would take quadratic time.
+    // A run of backticks without a closing run of its length is text. Searching for each would take quadratic time.
     const last = new Map(parts.map((part, index) => [part, index]));
     for (let index = 0; index < parts.length; index++) {
       const part = parts[index] ?? '';
@@ -78,7 +78,7 @@ export class CommentReader {
     return this.#close < most ? this.#close + 3 : null;
   }
 
-  /** A paragraph ends before a blank line, and before what can interrupt it: an item, a heading, a quote, a fence. */
+  /** A paragraph ends before a blank line, or what can interrupt it: an item, a heading, a quote, a fence. */
   #endOfParagraph(start: number): number {
     if (this.#paragraphEnd > start) return this.#paragraphEnd;
     const end = /(?:\r\n|\n|\r(?!\n))[ \t]*(?=[\n\r]|$|(?:[-*+]|\d{1,9}[.)]|#{1,6})[ \t]|>|`{3}|~{3})/g;

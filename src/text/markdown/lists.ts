@@ -135,8 +135,8 @@ export interface ChecklistCount {
 }
 
 /**
- * Returns the task items of a Markdown text in order, anywhere and at any depth: those that GitHub shows as boxes and those
- * with another mark, which are open, except examples in block quotes and comments. Takes linear time and never throws.
+ * Returns the task items of a Markdown text in order, at any depth: those that GitHub shows as boxes and those with another
+ * mark, which are open; no examples in block quotes or comments. Takes linear time and never throws.
  */
 export function checklistItems(text: string): ChecklistItem[] {
   const items: ChecklistItem[] = [];

@@ -13,8 +13,8 @@ function options(programs: string, names: string, value = ARGUMENT): RegExp {
 }
 
 /**
- * Where programs and their files hold a secret without a name and a separator: a text without which the pattern cannot match, and
- * the pattern, with what comes before the secret as its first group. It is made for the first text that has the mark.
+ * Places where programs and their files contain a secret without a name and a separator: a text without which the pattern cannot
+ * match, and the pattern, whose first group precedes the secret. It is created for the first text with the mark.
  */
 const FORMS: ReadonlyArray<readonly [mark: string, pattern: () => RegExp]> = [
   // no space: `-p NAME` is a database
@@ -134,7 +134,7 @@ const NO_SECRET =
 const PROSE =
   'and any are argument arguments as at auth authentication authorization bcrypt be by can cannot credentials docs empty field fields first flag flags for from given has have header headers identifier if in input instead into invalid is it its jwt kubernetes later may must name names needs not of on only oauth option options or over param parameter parameters prefix prompt requires scheme scrypt see session should store support supports text that the then this to token type value values vault via was when where which while will with without works';
 
-/** Pattern for what stands for a secret: YOUR_TOKEN_HERE, changeme, xxx, and `id=x,src=.env` of docker; for versions, dates and rules. */
+/** Pattern for placeholders of secrets: YOUR_TOKEN_HERE, changeme, xxx, and `id=x,src=.env` of docker; for versions, dates, rules. */
 const STAND_IN =
   /^(?:your[-_].{0,200}|id=.{0,200}|change[-_]?me|x{3,}|[*•.]{3,}|[\^~<>=v]{0,3}\d{1,4}(?:\.\d{1,6}){1,2}|\d{4}-\d\d-\d\d(?:T.{0,20})?|(?:required|nullable|string)\|.{0,200})$/i;
 /** Pattern for a constant, and for a file with an extension. */

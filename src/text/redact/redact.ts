@@ -1,7 +1,7 @@
 import { isNamedAlike, isNoSecret, isSecretName, LONGEST_NAME, MASK, redactCommands } from './command-forms.ts';
 import { tokenForms } from './token-forms.ts';
 
-/** Pattern for sk- keys. Stylesheets have similar names: only a key has a long piece without a hyphen, and a digit. */
+/** Pattern for sk- keys. Stylesheets have similar names: only a key has a long part without a hyphen, and a digit. */
 const SK_KEY = /(?<![\w-])sk-[\w-]{20,}/g;
 /** Pattern for a signed token, and for an encrypted one with its five parts. */
 const JSON_WEB_TOKEN = /(?<![\w-])eyJ[\w-]{8,}\.(?:eyJ[\w-]{8,}(?:\.[\w-]*)?|[\w-]*(?:\.[\w-]{8,}){3})/g;
@@ -26,7 +26,7 @@ const QUERY_SIGNATURE =
   /([?&](?:(?:x-(?:amz|goog)-(?:signature|security-token)|sig|signature|code|key|auth)=(?=[^\s&"'`<>]{0,200}\d)|pwd=))[^\s&"'`<>]{8,}/gi;
 /** An XML element, whose name says what its text is. */
 const ELEMENT = /(<([\w.:-]{4,60})(?:\s[^<>]{0,100})?>)([^<>\s]{3,200})(?=<\/\2>)/g;
-/** A setting as Kubernetes, Compose, task definitions and files of .NET and Java write it: a name, then its value. */
+/** A setting as in Kubernetes, Compose, task definitions and files of .NET and Java: a name, then its value. */
 const PAIR =
   /(?<![\w-])["']?(?:name|key)["']?[ \t]{0,8}[:=][ \t]{0,8}["']?([\w.-]{3,100})["']?(?:[, \t]|\r?\n){1,60}["']?value["']?[ \t]{0,8}[:=][ \t]{0,8}(?=\S)/gi;
 /** Value of a pair whose name is not an environment variable's: a step of a test and its result, a setting. */
@@ -232,7 +232,7 @@ const WORD_BEFORE = /(?<![\w.-])([a-z]+)[ \t]$/i;
 const LONGEST_WORD = 16;
 /** Words that make a token one of a parser. */
 const OF_A_PARSER = /^(?:unexpected|expected|illegal|unknown|next|current|last|previous)$/i;
-/** Pattern for what prose says of a secret: `token: expired`, `password: hashed`, `token: refreshes before use`. */
+/** Pattern for prose about a secret: `token: expired`, `password: hashed`, `token: refreshes before use`. */
 const SAID_OF_IT =
   /^(?:re)?(?:accept|add|cach|chang|creat|delet|encrypt|expir|fail|factor|fresh|generat|hash|hidden|ignor|issu|ject|mask|dact|mov|nam|pars|pass|reject|revok|rotat|skipp|stor|updat|us|validat|verifi|writ)(?:e[ds]?|ing|ion|es|ed|s)?$/i;
 

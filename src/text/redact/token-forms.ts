@@ -183,13 +183,13 @@ const FORMS: Readonly<Record<string, readonly string[]>> = {
 interface TokenForm {
   /** Text that each token of the form contains. */
   readonly mark: string;
-  /** Source of a regular expression. A token begins where a word does: a longer word that holds the form is none. */
+  /** Source of a regular expression. A token begins where a word does; in the middle of a word, the form is not one. */
   readonly pattern: string;
 }
 
 let forms: readonly TokenForm[] | undefined;
 
-/** Returns the forms of tokens, made when the first text is searched: most tool calls have none that may hold a secret. */
+/** Returns the forms of tokens, created when a text is first searched: most tool calls have no text for it. */
 export function tokenForms(): readonly TokenForm[] {
   forms ??= Object.values(FORMS)
     .flat()

@@ -1,6 +1,6 @@
 import type { Runner } from './runner.ts';
 
-/** Node.js 22 and newer print a relative path; only the form of a test file's name distinguishes it from a test's. */
+/** Node.js 22 and newer print a relative path; only the form of its name distinguishes a test file from a test. */
 const NODE_FILE = String.raw`(?:(?:\/|[A-Za-z]:[\\/]).*|(?:.*[\\/])?(?:test(?:-.*)?|.*[._-](?:test|spec)))\.[cm]?[jt]sx?`;
 
 export const JEST_JSON =

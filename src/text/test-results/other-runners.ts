@@ -188,7 +188,7 @@ export const OTHER_RUNNERS: readonly Runner[] = [
     failed: [/^\d\d:\d\d \+\d+(?: ~\d+)? -\d+: (?:\S+\.dart: )?(?<name>.+) \[E\]$/],
     begins: /^\d\d:\d\d \+(?!.* \[E\]$)/,
   },
-  // Of the following runners counts are read, and names of failed tests where a line says nothing else. Here a count is a total.
+  // For the following runners, counts are read, and names of failed tests on lines of their own. A count is a total.
   {
     totals: [
       // GoogleTest

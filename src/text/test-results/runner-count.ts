@@ -268,7 +268,7 @@ const NO_REASON =
   /^(?:[-─━=⎯.·|│^~>{}\s]*$|[=>❯ ]*\d+ *[:|]|-{3,}|Error \{$|message: '|Message:$|Failure\/Error:|Stack:|Error Message:$|Stack Trace:$|Traceback |stack backtrace:|error:? [|>]-?$|duration_ms|location:|failureType:|code: |name: '|at:? |operator: |compare: |running \d+ test|test \S+ \.\.\. )/;
 /** A first line that names no values; the lines below say more. */
 const WEAK = /^(?:expect\(|should |assertion (?:`|failed)|Assert\.|.*:$)/;
-/** Begins values over many lines, which are not read: what announces them is the message, unless a line below has both values. */
+/** Beginning of values over many lines, which are not read: the line before is the message, unless one below has both. */
 const MANY_LINES = /^(?:[[{(]|\+ actual - expected.*)$/;
 const VALUE = /^(expected|received|actual|got|left|right)\s*: *(?!\s|(?:[[{(]|[|>]-?)$)(.+?),?$/i;
 const EXCEPTION = /^(?:Uncaught )?(?:Assertion)?Error(?: \[\w+\])?: (?=.)/;

@@ -1,4 +1,4 @@
-/** Returns one expression that matches where one of these does: a single search is many times faster than one for each. */
+/** Returns one expression that matches wherever one of these does: one search is many times faster than several. */
 export function anyOf(patterns: readonly RegExp[]): RegExp {
   const sources = patterns.map(({ source }) => {
     const unnamed = source.replace(/\(\?<\w+>/g, '(?:');

@@ -246,7 +246,7 @@ function prefixedPart(line: string, namesParts: boolean): Part | null {
   return null;
 }
 
-/** Returns whether make wrote a line, or what started nothing but make: a shell, a package manager. */
+/** Returns whether make wrote a line, or a program that started nothing but make: a shell, a package manager. */
 function isMakes(line: string): boolean {
   if (line.startsWith('> ')) return keyOf(HEADERS, line) !== null || startsOnlyMake(line.slice(2));
   return /^\w*make(?:\[\d+\])?:/.test(line) || (/^(?:\S*\/)?\w*make(?: |$)/.test(line) && startsOnlyMake(line));
@@ -257,7 +257,7 @@ const ONLY_MAKE = new RegExp(
   String.raw`^\s*(?:cd\s+\S+|${BEFORE_MAKE}(?:(?:\S*\/)?\w*make|npm|pnpm|yarn)(?:\s[^|&]*)?)?\s*$`,
 );
 
-/** Returns whether a command starts only make, or a package manager that says what it starts: not `make test && ./test`. */
+/** Returns whether a command starts only make, or a package manager that prints its command: not `make test && ./test`. */
 function startsOnlyMake(command: string): boolean {
   return command
     .replaceAll(/\d?>&\d/g, '')

@@ -50,7 +50,7 @@ export function keyOf({ projectDir, name }: Pick<LoopFiles, 'projectDir' | 'name
   return digest(`${projectDir}\n${name ?? ''}`);
 }
 
-/** Number of the newest iterations whose words, calls and commands a page has. Of older ones it has outcome and figures. */
+/** Number of the newest iterations with words, calls and commands on a page. Older ones have only outcome and figures. */
 const DETAILED = 100;
 
 /** Reads the history of a loop, and where the next read starts. Secrets are masked, paths shortened. */

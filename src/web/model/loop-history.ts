@@ -41,7 +41,7 @@ export class LoopHistory {
   /** Line of the last event, if it was left out. */
   #skipped: string | null = null;
 
-  /** Creates a history; `shown` prepares texts for display. Of the first `briefUntil` iterations it keeps no details. */
+  /** Creates a history; `shown` prepares texts for display. The first `briefUntil` iterations keep no details. */
   constructor(shown: (text: string) => string = (text) => text, briefUntil = 0) {
     this.#shown = shown;
     this.#briefUntil = briefUntil;

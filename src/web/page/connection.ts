@@ -123,7 +123,7 @@ export function useReport(access: Access | null, key: string | null, version: nu
 /** Time without news of an iteration before its work is read. */
 const SETTLED_MS = 1_000;
 
-/** Reads the changes of a served loop's iteration, or of the whole loop for index 0: when it is selected, and after further calls in it; null until then. */
+/** Reads the changes of a served iteration, or of the whole loop for index 0: when it is selected, and after further calls in it; null until then. */
 export function useWork(
   access: Access | null,
   { key, loopId }: LoopRow,

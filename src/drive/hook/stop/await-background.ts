@@ -8,8 +8,8 @@ import { announceRestored, type Dispatched, type Driver, dispatch, handleAbort, 
 import { type WaitEnd, waitUntil, withCommandText } from '../../turn/wait.ts';
 
 /**
- * Waits inside the hook for background work that will wake the session, at most `background_wait`. `none` if there is nothing
- * to wait for, `over` if the turn is to be decided by the state after the wait.
+ * Waits inside the hook for background work that will wake the session, at most `background_wait`. `none`: there is nothing
+ * to wait for; `over`: the state after the wait decides the turn.
  */
 export async function waitForBackground(
   opened: Turn,

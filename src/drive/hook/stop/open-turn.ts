@@ -88,7 +88,7 @@ function vanished({ env, files, input, now }: DriverContext): string | null {
 
 type FoundState = Extract<ReadState, { readonly kind: 'loop' | 'four-keys' }>;
 
-/** Judges whose the loop is by what was read, then whether its state is its own, and restores the state or keeps it. */
+/** Determines whose loop was read and whether its state is its own, then restores the state or keeps it. */
 function loadFound(current: FoundState, records: LoopRecords, context: DriverContext): LoadedLoop {
   const { sessionId } = context.input;
   const wanted = context.env['RALPH_LOOP_ID'];

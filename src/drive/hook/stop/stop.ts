@@ -77,7 +77,7 @@ function afterCancel({ files, input }: DriverContext): HookAnswer {
   return { systemMessage: withPrefix(TOOL_TEXTS.cancelledStop) };
 }
 
-/** Ends the turn, unless something else has ended it, or its loop cannot go on. */
+/** Ends the turn, unless something else has ended it or its loop cannot continue. */
 async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched> {
   const { lastMessage, promptId, sessionId } = context.input;
   const { state, lost } = turn.loaded;
@@ -96,7 +96,7 @@ async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched
   });
 }
 
-/** Returns what has ended the turn in place of the agent: a person who plans, or an exit of the launcher; null if neither did. */
+/** Returns what ended the turn instead of the agent: a person who plans, or an exit of the launcher; null if neither did. */
 function interruptionOf(loaded: Loaded, context: DriverContext): EngineEvent | null {
   const at = context.now();
   if (isPlanning(loaded, context)) return { type: 'suspended', at, reason: 'interrupted', message: PAUSED_BY_PLANNING };

@@ -41,7 +41,7 @@ interface Search {
   readonly isBlind: boolean;
 }
 
-/** Returns the scope of a search: grep reads what it is given, the others the whole tree, hidden files only on request. */
+/** Returns the scope of a search: grep reads what it is given, others the whole tree, hidden files only on request. */
 function searchOf({ words, state, stdin }: Pick<Call, 'words' | 'state' | 'stdin'>, name: string): Search {
   const split = splitOptions(words.slice(1), valuesOf(name) ?? '');
   const isGrep = valuesOf(name) === GREP;
@@ -196,7 +196,7 @@ function recorderIn(
 /** Pattern for text before a file that a program writes: `-o F`, `--out-dir F`, `--js_out=F`, `-Wl,-Map=F`. */
 const OUTPUT =
   /^(?:-o|-{1,2}[DP]?(?:[a-z]+[-_])*(?:out(?:put|file|dir)?|dest(?:ination|dir)?|(?:save|write|dump)(?:[-_]?(?:to|as))?|append|cidfile|basetemp|Map)(?:[-_]?(?:file|dir|path|folder))?|-{1,2}\w+profile|-{1,2}(?:log|result|report)[-_]?(?:file|dir|to))$/i;
-/** Parts of which every such word but `-o` contains one. Compiling OUTPUT takes as long as all other checks of a command. */
+/** Parts that every such word except `-o` contains one of. Compiling OUTPUT takes as long as all other checks. */
 const OUTPUT_PARTS = 'out dest save write dump append cidfile basetemp map profile log result report'.split(' ');
 /** Pattern for the same before a separator in a word: `of=F`, `CREATE:F`. */
 const OUTPUT_KEY = /^(?:of|out|output|create|open)$/i;

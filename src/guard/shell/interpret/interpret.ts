@@ -188,7 +188,7 @@ function interpretAndOr(node: Shell.AndOr, states: States, stdin: Stream, contex
       const left = last;
       last = interpretNode(command, joinStates(left.states, failed), stdin, context);
       isSure = false;
-      // `cd x || exit`: the following commands run only if the left side succeeded. `return` may have nothing to leave.
+      // `cd x || exit`: the following commands run only if the left side succeeded. `return` may have no effect.
       const isDefined = failed.some(({ functions }) => functions.has('exit'));
       const leaves = command.type === 'Command' && command.name?.value === 'exit' && !isDefined;
       last = leaves

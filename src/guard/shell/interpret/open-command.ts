@@ -146,7 +146,7 @@ function openWrittenScript(call: Call, context: ShellContext): Outcome | undefin
   return openShell({ ...call, words: [wordOf('sh'), ...call.words] }, 'sh', context);
 }
 
-/** Keeps the content of files that a command writes and may run later in the same line: that of a download is unknown. */
+/** Keeps the content of files that a command writes and may run later in the same line; a download's is unknown. */
 function withWrittenFiles(call: Call, name: string, writes: readonly FileAccess[]): ShellState {
   const { state } = call;
   const copied = /^(?:cp|mv|ln|install)$/.test(name) ? copiedText(call) : undefined;

@@ -15,7 +15,7 @@ const COMMAND = /^\s*\/[\w:-]+(?:\s|$)/;
 /** Messages that no turn may answer: a command, or a message of another program. */
 const UNANSWERED = new RegExp(`^\\s*<|${COMMAND.source}`);
 
-/** Watches the client's queue while a hook runs. Of background work that ended earlier, only `tasks` count. */
+/** Watches the client's queue while a hook runs. Background work that ended earlier counts only in `tasks`. */
 export function watchQueue(path: string | null, tasks: readonly string[] = []): () => Queued {
   if (path === null) return () => null;
   const before = readLines(path, Math.max(0, (transcriptSize(path) ?? 0) - TAIL_BYTES));
@@ -57,8 +57,8 @@ function queuedIn(entries: readonly Record<string, unknown>[]): Message[] {
     if (type === 'user' && UNQUEUED.includes(promptSource) && timestamp > prompted) prompted = timestamp;
     note(queue, entry);
   }
-  // Messages queued by an exited client are never delivered. Messages of other programs to the agent are in tags. The client
-  // keeps a command until the loop lets a turn end; if this wait did, its user could be far away when no turn follows.
+  // Messages queued by an exited client are never delivered; messages of other programs to the agent are in tags. The client
+  // keeps a command until the loop lets a turn end; if it ended this wait, no turn might follow while the user is away.
   return queue.messages.filter((message) => message.at >= prompted && !UNANSWERED.test(textOf(message.content)));
 }
 

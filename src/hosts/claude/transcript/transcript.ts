@@ -57,7 +57,7 @@ export async function originOf(
   }
 }
 
-/** Returns when the user last interrupted a turn (Esc) after `since`; null if the transcript of no client shows one. */
+/** Returns when the user last interrupted a turn (Esc) after `since`; null if the transcript does not show it. */
 export function interruptedAt(path: string, since: string): string | null {
   return interruption(path, (_, time) => (isBefore(since, time) ? time : null));
 }
