@@ -150,6 +150,8 @@ export function bindSession<S extends LoopState>(state: S, client: ClientIdentit
     clientStartedAt: client.clientStartedAt,
     marks: sameSession ? state.marks : { ...state.marks, ...UNREAD },
     // A new session counts its cost from zero, after /clear too; a client that resumed an old one continues its figure.
-    usage: sameSession ? state.usage : { ...state.usage, costBaseUsd: figure && exactCost(figure - (costUsd ?? 0)) },
+    usage: sameSession
+      ? state.usage
+      : { ...state.usage, costBaseUsd: figure === null ? null : exactCost(figure - (costUsd ?? 0)) },
   };
 }
