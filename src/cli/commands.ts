@@ -11,7 +11,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   resume: async () => (await import('./run/resume.ts')).RESUME_COMMAND,
   wake: async () => (await import('./control/operator-commands.ts')).WAKE_COMMAND,
   steer: async () => (await import('./control/operator-commands.ts')).STEER_COMMAND,
-  accept: async () => (await import('./control/accept.ts')).ACCEPT_COMMAND,
+  accept: async () => (await import('./control/operator-commands.ts')).ACCEPT_COMMAND,
   undo: async () => (await import('./control/undo.ts')).UNDO_COMMAND,
   verify: async () => (await import('./show/verify.ts')).VERIFY_COMMAND,
   draft: async () => (await import('./task/draft.ts')).DRAFT_COMMAND,

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { getNodeValue, type Node } from 'jsonc-parser/lib/esm/main.js';
-import { liveLoop } from '../drive/status/project-loops.ts';
+import { liveLoop } from '../drive/status/loop-report.ts';
 import type { HookGroup } from '../hosts/host.ts';
 import { freePath } from '../state/files/regular-file.ts';
 import { sha256 } from '../state/hash-contract.ts';

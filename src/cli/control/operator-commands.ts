@@ -13,7 +13,7 @@ import { archiveState, dropContract, quarantine, withState } from '../../state/w
 import { advise, RalphError } from '../../text/message.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { askInPerson } from '../ask.ts';
-import { chosenLoop, liveLoops } from '../choose-loop.ts';
+import { chosenLoop, liveLoops, noLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 
 export interface Operation {
@@ -30,7 +30,7 @@ interface OperatorCommandParts
 }
 
 /** Help text for every command about a live loop. */
-export const WHICH_LOOP =
+const WHICH_LOOP =
   'NAME is that of the loop, PATH its task folder or file; without them the command applies to the only live loop.';
 
 /** Defines a command for a live loop: one event for the engine, one answer. */
@@ -244,3 +244,30 @@ function putAside({ files, now, env }: CommandContext): string {
   dropContract(files);
   return path === null ? 'There was no state to reset.' : `The state was reset. It is in ${path}.`;
 }
+
+export const ACCEPT_COMMAND: Command = {
+  name: 'accept',
+  usage: '[NAME | PATH] [--loop NAME]',
+  help: `Shows at your terminal what has changed in the frontmatter of the loop's task file and in the scripts of its checks since the start, and updates the contract when you type yes; every report of the loop names the change. An agent cannot answer for you, but a program with your rights can imitate a person at a terminal. ${WHICH_LOOP}`,
+  example: 'ralph-loop accept tasks/docs',
+  control: true,
+  async run(context) {
+    const { acceptContract, changedContract } = await import('../../drive/start/live/accept-contract.ts');
+    const { env, now, answer } = context;
+    const files = chosenLoop(context, 'accept');
+    if (readState(files.state).kind === 'absent') noLoop('there is no live loop here.');
+    const changed = changedContract(files, env);
+    const { changes } = changed;
+    const lines = changes.map((line) => `  ${line}`);
+    if (changes.length > 0) {
+      const question = 'Adopt these changes?';
+      const heading = 'Changed since the loop started:';
+      const asked = { command: 'accept', heading, lines, question, declined: 'nothing was adopted.' };
+      const person = askInPerson(files, asked);
+      acceptContract(files, env, now(), changed, person);
+    }
+    const message = changes.length === 0 ? 'Nothing had changed.' : ['Adopted:', ...lines].join('\n');
+    answer({ success: true, message, changes }, () => message);
+    return 0;
+  },
+};

@@ -1,7 +1,6 @@
 import { relative } from 'node:path';
 import { archiveBatch, archivedBatches, findBatch, refuseRunning, runOfBatch } from '../../drive/parallel/batch.ts';
-import { type EndedLoop, endedLoopOf } from '../../drive/status/loop-report.ts';
-import { loopNames } from '../../drive/status/project-loops.ts';
+import { type EndedLoop, endedLoopOf, loopNames } from '../../drive/status/loop-report.ts';
 import { noticeLines } from '../../engine/end-report.ts';
 import type { Batch, Run } from '../../engine/schema/batch.ts';
 import type { LoopState } from '../../engine/schema/state.ts';

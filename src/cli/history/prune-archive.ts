@@ -1,7 +1,7 @@
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { archivedBatches, holdsLoop, runOfBatch, type Where } from '../../drive/parallel/batch.ts';
-import { loopNames } from '../../drive/status/project-loops.ts';
+import { loopNames } from '../../drive/status/loop-report.ts';
 import { keptFiles } from '../../drive/worktree/remove-worktree.ts';
 import { worktreeLoop, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import type { Run } from '../../engine/schema/batch.ts';

@@ -1,6 +1,6 @@
 import { isRunLeft } from '../../drive/parallel/batch.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
-import { loopNames } from '../../drive/status/project-loops.ts';
+import { loopNames } from '../../drive/status/loop-report.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { mainProjectOf } from '../../task/task-file.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type ProjectRun, projectRuns } from '../../drive/parallel/batch.ts';
 import type { EndedLoop, LiveLoop, LoopReport } from '../../drive/status/loop-report.ts';
-import { describeProject, type ProjectLoop } from '../../drive/status/project-loops.ts';
+import { describeProject, type ProjectLoop } from '../../drive/status/loop-report.ts';
 import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { show } from '../../state/process/program.ts';
 import { liveBeats, runFiles } from '../../state/task-folder/run-files.ts';

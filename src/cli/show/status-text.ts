@@ -1,5 +1,4 @@
-import type { EndedLoop, LiveLoop } from '../../drive/status/loop-report.ts';
-import { loopNames } from '../../drive/status/project-loops.ts';
+import { type EndedLoop, type LiveLoop, loopNames } from '../../drive/status/loop-report.ts';
 import { type EndReport, noticeLines, reportLines, stoppedText } from '../../engine/end-report.ts';
 import { isUnjoined } from '../../engine/initial-state.ts';
 import { pausedText, reasonLines } from '../../engine/messages.ts';

@@ -1,4 +1,4 @@
-import { liveLoop } from '../../drive/status/project-loops.ts';
+import { liveLoop } from '../../drive/status/loop-report.ts';
 import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
 import { type Holdings, holdingsOf, lossTexts, removeWorktree } from '../../drive/worktree/remove-worktree.ts';
 import { checkedOut } from '../../drive/worktree/repository.ts';

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { loopNames } from '../../drive/status/project-loops.ts';
+import { loopNames } from '../../drive/status/loop-report.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { Run } from '../../engine/schema/batch.ts';
 import { WEB_FILE } from '../../install/files/program-files.ts';

@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { operate } from '../../drive/control/operate.ts';
 import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { memberFiles, projectRuns } from '../../drive/parallel/batch.ts';
-import { loopNames } from '../../drive/status/project-loops.ts';
+import { loopNames } from '../../drive/status/loop-report.ts';
 import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { steering } from '../../engine/events.ts';
 import { appendEvent } from '../../state/event-stream.ts';

@@ -1,22 +1,46 @@
-import type { Effect, EngineEvent, EventOf } from '../../engine/events.ts';
-import type { ChecklistStand } from '../../engine/identity/items.ts';
+import type { Effect, EventOf } from '../../engine/events.ts';
+import { outOfTime } from '../../engine/policy/iteration-time.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
-import { show } from '../../state/process/program.ts';
+import { clientVersion } from '../../hosts/claude/transcript/transcript.ts';
+import { readUsage } from '../../hosts/read-usage.ts';
+import type { ReadState } from '../../state/loop-files.ts';
+import { ownStart } from '../../state/process/identity.ts';
 import { hasTaskFolder } from '../../task/task-file.ts';
-import { digest } from '../../text/digest.ts';
 import type { Message } from '../../text/message.ts';
-import type { ProtectionReport } from '../control/restore-protected.ts';
+import { atLeast } from '../../text/version.ts';
 import { measuredFor, measureIteration } from '../prompt/gather-evidence.ts';
-import { checklistWarnings } from '../prompt/loop-checklist.ts';
-import type { TaskText } from '../prompt/read-task.ts';
+import { readCalls, readCost } from '../records/client-figures.ts';
 import { enqueue, recordEvent } from '../records/journal.ts';
-import { HOOK_TEXTS } from '../turn/messages.ts';
 import type { Dispatched, Loaded, Turn } from '../turn/turn.ts';
 import { isStep, pauseForLoss, sameLoop, withTurnState } from '../turn/turn.ts';
-import { iterationEnded, type TurnReport } from './iteration-event.ts';
-import { type Facts, hasChecks, observe, restoreAtEnd, takeFingerprints } from './observe-turn.ts';
+import {
+  type Facts,
+  hasChecks,
+  notices,
+  observe,
+  protectionNotices,
+  restoreAtEnd,
+  takeFingerprints,
+} from './observe-turn.ts';
+
+/** A driver's facts about the agent's turn that has ended. */
+interface TurnReport {
+  readonly text: string;
+  readonly origin: 'loop' | 'user';
+  readonly promptId: string | null;
+  /** Session whose cost is stored by its status line. */
+  readonly sessionId: string;
+  /** Facts from a driver that followed the agent itself, used instead of the client's files. */
+  readonly run?: Pick<EventOf<'iteration-ended'>, 'usage' | 'costUsd' | 'error' | 'transcriptMark'> &
+    Partial<Pick<EventOf<'iteration-ended'>, 'timedOut' | 'callsUnknown'>>;
+  readonly agent?: AgentRecord;
+  /** Returns whether exactly this report was already counted. */
+  readonly isCounted?: (state: LoopState) => boolean;
+  /** Loads the loop under the lock. Default: this loop, whatever its state file says. */
+  readonly load?: (current: ReadState) => Loaded | null;
+}
 
 /** Ends a turn: measures what it changed and dispatches `iteration-ended` under the lock. */
 export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatched> {
@@ -104,6 +128,58 @@ function countTurn(
   };
 }
 
+/** Size limit of a final message, which usually has a few kilobytes; signals are at its end. */
+const MESSAGE_LIMIT = 1_000_000;
+/** First client known to report a failed call; with an earlier one, a failure would look like a denial. */
+const REPORTS_FAILURES = '2.1.330';
+
+/** Assembles the event, and the positions up to which journals and transcript were read for it. */
+function iterationEnded(
+  { context, loaded: { stored }, transcriptPath }: Turn,
+  state: LoopState,
+  { text, origin, promptId, sessionId, run }: TurnReport,
+  facts: Pick<EventOf<'iteration-ended'>, 'seen' | 'projectMark'> & Partial<EventOf<'iteration-ended'>>,
+): { readonly event: EventOf<'iteration-ended'>; readonly marks: LoopState['marks'] } {
+  const { files, now } = context;
+  const failuresKnown = atLeast(stored?.contract.clientVersion ?? clientVersion(transcriptPath), REPORTS_FAILURES);
+  const { next: callsBytes, ...calls } = readCalls(files, state.loopId, state.marks.callsBytes, failuresKnown);
+  const { usage, marks } = readUsage(transcriptPath, state.marks);
+  const at = now();
+  const [before, after] = [state.projectMark, facts.projectMark];
+  return {
+    marks: { ...marks, callsBytes },
+    event: {
+      scenario: null,
+      progress: before === null || after === null ? 'unknown' : before === after ? 'no' : 'yes',
+      ...facts,
+      ...calls,
+      type: 'iteration-ended',
+      at,
+      text: text.slice(-MESSAGE_LIMIT),
+      origin,
+      promptId,
+      usage,
+      error: null,
+      transcriptMark: deliveryMark(state),
+      costUsd: run ? run.costUsd : readCost(files, sessionId),
+      timedOut: !run?.error && outOfTime(state, stored?.contract.policy.pace.iterationTimeoutMs ?? null, at),
+      ...run,
+    },
+  };
+}
+
+/**
+ * Returns the same mark for a Stop that is delivered twice (by a hook registered in two places), and a different one for
+ * every other Stop. The client starts both hooks at once and continues when both have answered, so a hook started before the
+ * last decision belongs to the decided Stop, unless the clock was set back since. The transcript is written too late to tell.
+ */
+function deliveryMark({ lastTurn, lastDecision }: LoopState): string {
+  const startedAt = ownStart();
+  const decidedAt = Date.parse(lastDecision?.at ?? '');
+  if (lastTurn && startedAt < decidedAt && decidedAt <= Date.now()) return lastTurn.transcriptMark;
+  return String(startedAt);
+}
+
 function withAgent(effect: Effect, agent: Omit<AgentRecord, 'durationMs'> | null): Effect {
   if (agent === null || effect.type !== 'record-iteration') return effect;
   const { record } = effect;
@@ -121,29 +197,4 @@ function sessionsAgent(
   const total = after.usage.costUsd;
   const costUsd = known === null || total === null || total === known ? null : Number((total - known).toFixed(6));
   return usage === null && costUsd === null ? null : { model: null, turns: null, costUsd, usage };
-}
-
-/** Returns notices about changed protected files, for the user and the next prompt. */
-export function protectionNotices(found: ProtectionReport | null): EventOf<'noticed'>[] {
-  return (found?.toUser ?? []).map((warning, index) => {
-    return { type: 'noticed', at: found?.id ?? '', key: `protected ${found?.id} ${index}`, warning };
-  });
-}
-
-/** Returns what the user must know before the end of the turn is decided. */
-function notices(
-  { context, loaded: { state, stored, restored } }: Turn,
-  task: TaskText | null,
-  checklist: ChecklistStand | null,
-): EngineEvent[] {
-  const at = context.now();
-  const events: EngineEvent[] = [];
-  const add = (key: string, warning: Message | string): void => void events.push({ type: 'noticed', at, key, warning });
-  if (restored !== null) add(`restored ${at}`, restored);
-  if (stored === null) return events;
-  if (task !== null && task.frontmatter !== stored.contract.frontmatter)
-    add(`frontmatter ${digest(task.frontmatter)}`, HOOK_TEXTS.frontmatterChanged(state.taskPath));
-  for (const warning of checklist === null ? [] : checklistWarnings(state.taskPath, checklist))
-    add(`checklist ${digest(show(warning))}`, warning);
-  return events;
 }

@@ -1,23 +1,26 @@
+import type { EngineEvent, EventOf } from '../../engine/events.ts';
 import type { ChecklistStand } from '../../engine/identity/items.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { completionText } from '../../engine/signals/signals.ts';
 import { liveContract, lossIn, requireEvidence } from '../../state/evidence/evidence.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
+import { digest } from '../../text/digest.ts';
 import type { Message } from '../../text/message.ts';
 import { examineAll } from '../control/examine-protected.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
 import { idleFingerprint } from '../prompt/gather-evidence.ts';
-import { comparedChecklist } from '../prompt/loop-checklist.ts';
+import { checklistWarnings, comparedChecklist } from '../prompt/loop-checklist.ts';
 import { readTask, type TaskText } from '../prompt/read-task.ts';
 import { glanceAtSeen, rememberOpenEntries } from '../prompt/seen-record.ts';
 import type { Measured } from '../records/iteration-record.ts';
 import { readPromptedTurn } from '../records/prompted-turn.ts';
 import { tddFacts } from '../tdd/scenario-list.ts';
+import { HOOK_TEXTS } from '../turn/messages.ts';
 import type { Loaded, Turn } from '../turn/turn.ts';
-import type { IterationEnded } from './iteration-event.ts';
 
 /** Facts found in the project at the end of a turn. */
-export interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {
+export interface Facts extends Pick<EventOf<'iteration-ended'>, 'seen' | 'projectMark'> {
   readonly measured: Measured | null;
   /** Protected files that differed at the end of the turn. */
   readonly found: ProtectionReport | null;
@@ -65,7 +68,7 @@ export async function restoreAtEnd(
 export async function takeFingerprints(
   { context, loaded: { stored, state } }: Turn,
   text: string,
-): Promise<Pick<IterationEnded, 'seen' | 'projectMark'>> {
+): Promise<Pick<EventOf<'iteration-ended'>, 'seen' | 'projectMark'>> {
   const policy = stored?.contract.policy;
   const { files } = context;
   const { projectDir } = files;
@@ -95,4 +98,29 @@ function isClaimUnmeasured(contract: Contract, text: string): boolean {
   const wanted = completionText(completion);
   const mayClaim = wanted !== null && text.includes(wanted) && hasChecks(contract);
   return mayClaim && breaker.sameReply > 0 && !pace.tracksProgress;
+}
+
+/** Returns notices about changed protected files, for the user and the next prompt. */
+export function protectionNotices(found: ProtectionReport | null): EventOf<'noticed'>[] {
+  return (found?.toUser ?? []).map((warning, index) => {
+    return { type: 'noticed', at: found?.id ?? '', key: `protected ${found?.id} ${index}`, warning };
+  });
+}
+
+/** Returns what the user must know before the end of the turn is decided. */
+export function notices(
+  { context, loaded: { state, stored, restored } }: Turn,
+  task: TaskText | null,
+  checklist: ChecklistStand | null,
+): EngineEvent[] {
+  const at = context.now();
+  const events: EngineEvent[] = [];
+  const add = (key: string, warning: Message | string): void => void events.push({ type: 'noticed', at, key, warning });
+  if (restored !== null) add(`restored ${at}`, restored);
+  if (stored === null) return events;
+  if (task !== null && task.frontmatter !== stored.contract.frontmatter)
+    add(`frontmatter ${digest(task.frontmatter)}`, HOOK_TEXTS.frontmatterChanged(state.taskPath));
+  for (const warning of checklist === null ? [] : checklistWarnings(state.taskPath, checklist))
+    add(`checklist ${digest(show(warning))}`, warning);
+  return events;
 }

@@ -16,8 +16,8 @@ import { HOOK_TEXTS } from '../turn/messages.ts';
 import type { TaskKind } from '../turn/task-kind.ts';
 import type { Dispatched, Driver, Next, Step, Turn } from '../turn/turn.ts';
 import { dispatch, handleAbort, isStep, pauseForLoss } from '../turn/turn.ts';
-import { protectionNotices } from './end-turn.ts';
 import { makePrompt, taskKindOf } from './make-prompt.ts';
+import { protectionNotices } from './observe-turn.ts';
 
 /** Runs effects, and those that follow, until the driver has an answer. The only switch over steps. */
 export async function runEffects<Answer>(

@@ -1,13 +1,12 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { memoryText } from '../../engine/prompt/memory.ts';
 import { SHELL_EXPORTS } from '../../engine/schema/constants.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { apiFailure, lastApiError } from '../../hosts/claude/transcript/transcript.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { findLiveContract, readCounters, readState } from '../../state/loop-files.ts';
 import { show, withPrefix } from '../../state/process/program.ts';
-import { projectMemory } from '../../task/project-memory.ts';
+import { memoryText, projectMemory } from '../../task/project-memory.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { isBefore } from '../../text/time.ts';
 import type { DriverContext } from '../control/ownership.ts';

@@ -1,10 +1,10 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import { argumentProblems, buildContract } from '../../task/settings/build-contract.ts';
 import { type Message, RalphError } from '../../text/message.ts';
-import { unmatchedWarning } from '../control/unmatched-patterns.ts';
 import { LAUNCH_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { findTask } from './find-task.ts';
 import { prepareContract, requireOpenItems } from './prepare-contract.ts';
+import { unmatchedWarning } from './protection-warnings.ts';
 import type { ContractRequest, PreparedContract } from './stages.ts';
 import { startOf, unagreedSettings } from './terms/agreed-settings.ts';
 

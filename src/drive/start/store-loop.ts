@@ -11,13 +11,12 @@ import { formerView, storeGitView } from '../../task/git/git-view.ts';
 import { dropLostStartPoint, writeStartPoint } from '../../task/git/start-point.ts';
 import type { ChecklistItem } from '../../text/markdown/lists.ts';
 import { storeProtected } from '../control/restore-protected.ts';
-import { unmatchedWarning } from '../control/unmatched-patterns.ts';
 import { storeStartEvidence } from '../prompt/gather-evidence.ts';
 import { dropLostRecord, storeStartRecord } from '../prompt/project-change.ts';
 import { adoptSeen, beginSeen } from '../prompt/seen-record.ts';
 import { beginPlanRecords } from '../records/open-task-file.ts';
 import { bindList } from '../tdd/scenario-list.ts';
-import { otherLoopWarning } from './other-loops.ts';
+import { otherLoopWarning, unmatchedWarning } from './protection-warnings.ts';
 import type { Approved, StartBaseline } from './stages.ts';
 import { consentDigest, consentTerms } from './terms/consent-terms.ts';
 

@@ -7,8 +7,15 @@ import type { SpawnRecord } from '../../engine/schema/records.ts';
 import type { CommonState, LoopState } from '../../engine/schema/state.ts';
 import { scenarioCount } from '../../engine/tdd/phases.ts';
 import { lastRecord, lastWhere } from '../../state/event-stream.ts';
-import { readRecord } from '../../state/files/regular-file.ts';
-import { findContract, type LoopFiles, noticesOf, type ReadState } from '../../state/loop-files.ts';
+import { isFolder, readRecord } from '../../state/files/regular-file.ts';
+import {
+  findContract,
+  type LoopFiles,
+  loopFiles,
+  loopNamesIn,
+  noticesOf,
+  type ReadState,
+} from '../../state/loop-files.ts';
 import { statFields } from '../../state/process/identity.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { lastArchived } from '../../state/with-state.ts';
@@ -20,6 +27,7 @@ import { isDriverAlive } from '../control/ownership.ts';
 import { awaitedOfUser, type DriverWait, driverWait, presentState } from '../control/present-state.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { usageNow } from '../records/client-figures.ts';
+import { type WorktreePlace, worktreePlaces } from '../worktree/worktree-place.ts';
 
 /** Status of one loop: the one model behind every view of it. */
 export interface LoopReport {
@@ -221,4 +229,34 @@ export function endedLoopOf(state: LoopState, path: string, notices: readonly Sh
     message: said.message,
     ...ifAny(notices),
   };
+}
+
+/** Returns the names of all loops that have files in a project, the default one (null) first. */
+export function loopNames(projectDir: string, env: NodeJS.ProcessEnv): (string | null)[] {
+  const { runtimeDir } = loopFiles(projectDir, null, env);
+  const names = isFolder(runtimeDir) ? loopNamesIn(runtimeDir) : [];
+  return names.sort((a, b) => (a === null ? -1 : b === null ? 1 : a < b ? -1 : 1));
+}
+
+/** A loop of a project; `worktree` is null for a loop of the project itself. */
+export type ProjectLoop = LoopReport & { readonly worktree: WorktreePlace | null };
+
+/** Describes every loop of a project, the default one first, then those of its worktrees. */
+export function describeProject(projectDir: string, env: NodeJS.ProcessEnv): ProjectLoop[] {
+  const loopsIn = (dir: string, worktree: WorktreePlace | null): ProjectLoop[] =>
+    loopNames(dir, env).map((name) => ({ ...describeLoop(loopFiles(dir, name, env), env), worktree }));
+  const places = worktreePlaces(projectDir);
+  return [...loopsIn(projectDir, null), ...places.flatMap((place) => loopsIn(place.projectDir, place))];
+}
+
+/**
+ * Returns the first loop of a project or its worktrees that is driven or, without `isDriven`, waits for its driver; null if there
+ * is none.
+ */
+export function liveLoop(projectDir: string, env: NodeJS.ProcessEnv, isDriven = false): LiveLoop | null {
+  const [first] = describeProject(projectDir, env).filter(
+    ({ found, live }) =>
+      found.kind === 'loop' && live !== null && live.clientAlive !== false && (!isDriven || live.clientPid !== null),
+  );
+  return first?.live ?? null;
 }

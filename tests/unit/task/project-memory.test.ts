@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countEntries, memoryText } from '../../../src/engine/prompt/memory.ts';
+import { countEntries, memoryText } from '../../../src/task/project-memory.ts';
 
 const LEARNINGS = '.claude/context/memory/learnings.md';
 const DECISIONS = '.claude/context/memory/decisions.md';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { unmatchedWarning } from '../../../../src/drive/control/unmatched-patterns.ts';
+import { unmatchedWarning } from '../../../../src/drive/start/protection-warnings.ts';
 import type { Contract } from '../../../../src/engine/schema/contract.ts';
 import { folderWith } from '../../../support/folder.ts';
 

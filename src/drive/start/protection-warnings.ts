@@ -1,9 +1,13 @@
 import { existsSync } from 'node:fs';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { homeFolder } from '../../state/home-folder.ts';
+import { type LoopFiles, loopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { listFiles, MOST_ENTRIES } from '../../state/snapshot/list-files.ts';
-import { PROTECTION_TEXTS } from './messages.ts';
-import { fileSet } from './protection.ts';
+import { PROTECTION_TEXTS } from '../control/messages.ts';
+import { isDriverAlive } from '../control/ownership.ts';
+import { fileSet } from '../control/protection.ts';
+import { loopNames } from '../status/loop-report.ts';
+import { START_TEXTS } from '../turn/messages.ts';
 
 type Named = Pick<Contract, 'projectDir' | 'guardrails' | 'unchanged' | 'sandbox'>;
 
@@ -52,4 +56,25 @@ function withoutFiles(globs: readonly string[], projectDir: string, env: NodeJS.
   const isSkipped: typeof skips = (folder, names) => left.size === 0 || looks < 0 || skips(folder, names);
   const { cut } = listFiles({ roots, covers, skips: isSkipped }, undefined, MOST_ENTRIES);
   return cut || looks < 0 ? new Set() : new Set(left.keys());
+}
+
+/** Returns a warning if another live loop here protects other files, and so restores them after any change; or null. */
+export function otherLoopWarning(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): string | null {
+  const { projectDir } = files;
+  const ours = contract.guardrails.protectedFiles;
+  for (const name of loopNames(projectDir, env)) {
+    if (name === files.name) continue;
+    const other = loopFiles(projectDir, name, env);
+    if (!isLive(other)) continue;
+    const theirs = readContract(other)?.contract.guardrails.protectedFiles ?? [];
+    const apart = [...ours, ...theirs].filter((pattern) => !(ours.includes(pattern) && theirs.includes(pattern)));
+    if (apart.length > 0) return START_TEXTS.otherLoop(name, apart);
+  }
+  return null;
+}
+
+function isLive(files: LoopFiles): boolean {
+  const current = readState(files.state);
+  if (current.kind !== 'loop' || ['ended', 'awaiting-consent'].includes(current.state.status)) return false;
+  return isDriverAlive(files, current.state) !== false;
 }
