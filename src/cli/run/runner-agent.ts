@@ -18,13 +18,11 @@ interface RunnerAgent {
   readonly agentEnv: Readonly<Record<string, string>>;
 }
 
-type Client = ReturnType<typeof clientFinder>;
-
 /** Returns the agent for the iterations of a started loop: its command, or the client with the options of its hooks. */
 export function runnerAgent(
   { env, rest }: Pick<CommandContext, 'env' | 'rest'>,
   started: StartedLoop,
-  client: Client,
+  client: ReturnType<typeof clientFinder>,
   hooks: readonly string[],
 ): RunnerAgent {
   const { loopId, files, stored, settings } = started;

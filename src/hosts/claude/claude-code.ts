@@ -104,9 +104,7 @@ export const CLAUDE_CODE: Host = {
   },
 };
 
-type ClientSettings = Pick<AgentTerms, 'permissionMode' | 'model' | 'effort'>;
-
-function clientOptions(settings: ClientSettings): string[] {
+function clientOptions(settings: Pick<AgentTerms, 'permissionMode' | 'model' | 'effort'>): string[] {
   const { permissionMode, model, effort } = settings;
   const named = { '--permission-mode': permissionMode, '--model': model, '--effort': effort };
   return Object.entries(named).flatMap(([option, value]) => (value === null ? [] : [option, value]));

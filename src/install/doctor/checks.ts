@@ -84,8 +84,6 @@ const selfTest: Check = (examined) => {
   }
 };
 
-type Fired = ReturnType<typeof fire>;
-
 function prepare(temp: string, installedIn: string | null, now: string): void {
   if (installedIn !== null) {
     for (const folder of [HOOKS_HOME, join(BUNDLE_HOME, 'scripts')]) {
@@ -131,7 +129,7 @@ function fire(temp: string, entry: RegisteredHook['entry'], env: NodeJS.ProcessE
   return { stdout: ran.stdout ?? '', stderr: ran.stderr || (ran.error?.message ?? ''), status: ran.status };
 }
 
-function told({ stdout, stderr, status }: Fired): string {
+function told({ stdout, stderr, status }: ReturnType<typeof fire>): string {
   const said = [stdout.trim() || 'it printed nothing', `exit code ${status}`, stderr.trim()];
   const parts = said.filter((part) => part !== '');
   return parts.map((part) => part.slice(0, 300)).join('; ');

@@ -68,10 +68,8 @@ function notItsOwn(path: string, what: 'file' | 'directory'): RalphError {
   return new RalphError('refused', message);
 }
 
-type TakenFlags = Readonly<Record<'stop' | 'cancel', boolean>>;
-
 /** Reads and removes the flag files of a task folder: each counts once. A new run ignores those of an earlier one. */
-export function takeFlags(files: RunFiles): TakenFlags {
+export function takeFlags(files: RunFiles): Readonly<Record<'stop' | 'cancel', boolean>> {
   if (!hasRunDir(files)) return { stop: false, cancel: false };
   return { stop: take(files.stopFlag), cancel: take(files.cancelFlag) };
 }

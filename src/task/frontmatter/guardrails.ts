@@ -8,8 +8,6 @@ const PLAN_RULES = [
   ...(['gcloud-deploy', 'aws-deploy', 'secrets'] as const),
 ] as const;
 
-type PlanRule = (typeof PLAN_RULES)[number];
-
 const PUBLISHED = 'A plan does not publish: only the user does.';
 const DEPLOYED = 'A plan does not deploy to production: only the user does.';
 
@@ -29,7 +27,7 @@ function production(program: string, verbs: string, options: string): CommandRul
 const VERCEL = '^(?:(?:npx|yarn|yarn\\s+dlx|pnpm|bun)\\s+)?vercel(?:@\\S+)?\\s';
 const BUILT_AND_PUSHED = '^(?:docker|podman|nerdctl)\\s(?:.*\\s)?(?:build|bake)\\s(?:.*\\s)?--push(?:\\s|=true|$)';
 
-const RULES: Readonly<Record<PlanRule, readonly CommandRule[]>> = {
+const RULES: Readonly<Record<(typeof PLAN_RULES)[number], readonly CommandRule[]>> = {
   // Evaluated by the guard: the target of a bare push depends on the repository's configuration.
   'push-main': [],
   publish: [

@@ -187,10 +187,8 @@ function addressOf(port: number, { read, act }: Tokens): string {
   return `http://127.0.0.1:${port}/#t=${read}${act === null ? '' : `&c=${act}`}`;
 }
 
-type Header = (name: string) => string | undefined;
-
 /** Returns the status with which a request is refused before anything else is examined; null for a request of our own page. */
-function refusal(method: string, header: Header, port: number): number | null {
+function refusal(method: string, header: (name: string) => string | undefined, port: number): number | null {
   const [host, origin, site] = ['host', 'origin', 'sec-fetch-site'].map(header);
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
   // Another host name for this address would let a foreign page bypass the browser's rules (DNS rebinding).

@@ -35,9 +35,7 @@ const TALKS = new Set(
   ),
 );
 
-type Subcommand = (access: AccessRecorder, args: readonly ShellWord[]) => void;
-
-const subcommandOf = byProgram<Subcommand>(() => ({
+const subcommandOf = byProgram<(access: AccessRecorder, args: readonly ShellWord[]) => void>(() => ({
   __proto__: null as never,
   checkout: (access, args) => {
     const split = splitOptions(args, '-b -B --orphan --conflict --pathspec-from-file');
