@@ -4,7 +4,7 @@ import { LOOP_NAME, loopFiles } from '../src/state/loop-files.ts';
 import { writeText } from '../src/term/write-text.ts';
 import { jsonOrNull } from '../src/text/json.ts';
 
-/** A separate program: the client runs it every second, and loading the command line would take half of its time. */
+/** A separate program: the client runs it every two seconds; loading the command line would take half of its time. */
 const STDIN_LIMIT = 4 * 1024 * 1024;
 const { env } = process;
 const name = env['RALPH_LOOP'] !== undefined && LOOP_NAME.test(env['RALPH_LOOP']) ? env['RALPH_LOOP'] : null;

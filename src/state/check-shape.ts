@@ -64,7 +64,7 @@ function isOf(value: unknown, type: string | readonly string[]): boolean {
   return type === (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
 }
 
-/** Returns the problem of the form that fits best, since that one names the real error. */
+/** Returns null if a form fits, else the problem of the one that fits best, since that names the real error. */
 function problemInAny(value: unknown, forms: readonly Schema[]): string | null {
   let deepest: string | null = null;
   for (const form of forms) {

@@ -47,7 +47,7 @@ export function appendEvent(files: LoopFiles, event: object): void {
   appendLine(files.events, streamed(event));
 }
 
-/** Returns the loop's latest event of one of these types, or whose type begins with one of them (`loop.`). */
+/** Returns the loop's latest event of one of these types, or whose type begins with one (`loop.`); null if none. */
 export function lastWhere(files: LoopFiles, loopId: string, types: readonly string[]): Entry | null {
   return readBackwards(files, loopId, STREAM_BYTES, types, (event) => {
     // A type given in full always matches; a prefix may also match activities, which are skipped.

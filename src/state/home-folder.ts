@@ -2,7 +2,7 @@ import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { RalphError } from '../text/message.ts';
 
-/** Returns the user's home folder if it is absolute: an empty or relative HOME would put the state into the project. */
+/** Returns the user's absolute home folder, or null: an empty or relative HOME would put the state into the project. */
 function findHome({ HOME, USERPROFILE }: NodeJS.ProcessEnv): string | null {
   const known = [
     () => HOME,

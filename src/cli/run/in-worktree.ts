@@ -50,7 +50,7 @@ export async function inWorktree(given: CommandContext) {
   return { context: within(context, place, taskPath), worktree: place, fresh };
 }
 
-/** Returns the worktree named by a bare word or --loop, unless the project itself has a loop of that name. */
+/** Returns the worktree named by a bare word or --loop; null without one, or if the project has such a loop. */
 function worktreeToResume({ values, projectDir, files, env }: CommandContext): string | null {
   const names = worktreePlaces(projectDir).map(({ name }) => name);
   const { task } = values;

@@ -71,9 +71,9 @@ export class StartReview<T> {
   /** The user's answers, and the last ones with which a start could be prepared. */
   #flags: StartRequest['flags'] = {};
   #goodFlags: StartRequest['flags'] = {};
-  /** What is wrong with the last answer. */
+  /** What is wrong with the last answer, or null. */
   #remark: string | null = null;
-  /** What is wrong with the file: it cannot be started. */
+  /** What is wrong with the file, which cannot be started then; or null. */
   #problem: string | null = null;
   #checks: RunningChecks | null = null;
   #keys = new KeyQueue();

@@ -52,7 +52,7 @@ interface Explanation {
   readonly status: string | null;
   readonly loopId: string | null;
   readonly iteration: number | null;
-  /** Time of that event, or the start of the status. */
+  /** Time of that event, or the start of the status; null if unknown. */
   readonly at: string | null;
   readonly why: string;
   readonly next: string;

@@ -46,7 +46,7 @@ export function subjectOf(context: CommandContext): Subject {
   return { record, contract: stored.contract, files, own, beside };
 }
 
-/** Returns the task file in the folder of a record, if the record belongs to another task. */
+/** Returns the task file in the folder of a record that belongs to another task; else null. */
 function otherTask(projectDir: string, path: string, { task }: ProofRecord): string | null {
   const folder = relative(projectDir, dirname(path));
   if (!folder.startsWith(`${LOOP_DIRECTORIES}/`) || folder === relativeTaskFolder(task.path)) return null;

@@ -151,7 +151,7 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
   };
 }
 
-/** Returns the task given by `--task` or `--path`: relative to the current directory if it exists there, else to the project. */
+/** Returns the task of `--task` or `--path`, or null: relative to the current directory if it exists there, else the project. */
 function taskOption({ values, projectDir }: CommandContext): string | null {
   const { task, path } = values;
   if (task !== undefined && path !== undefined)
@@ -171,7 +171,7 @@ function defaultLoop(context: CommandContext, command: string): LoopFiles {
   return values['consent'] === true ? loopAwaitingConsent(context) : files;
 }
 
-/** Returns the task folder whose loop `--fresh --loop NAME` restarts. */
+/** Returns the task folder whose loop `--fresh --loop NAME` restarts; null if there is none. */
 function restartedFolder({ values, files }: CommandContext): string | null {
   if (values['fresh'] !== true || files.name === null) return null;
   const task = lastTaskOf(files);

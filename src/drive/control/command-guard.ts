@@ -1,6 +1,6 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 
-/** Returns the guardrail check for the contract's commands. Blocks what it cannot evaluate. Never rejects. */
+/** Returns the guardrail check of the contract, which resolves with the blocking rule or null. Never rejects. */
 export function commandGuard({ guardrails }: Contract): (run: string, directory: string) => Promise<string | null> {
   return async (run, directory) => {
     if (guardrails.blockCommands.length === 0 && guardrails.shellAllow === null) return null;

@@ -22,7 +22,7 @@ import type { Loaded, Turn } from '../turn/turn.ts';
 /** Facts found in the project at the end of a turn. */
 export interface Facts extends Pick<EventOf<'iteration-ended'>, 'seen' | 'projectMark'> {
   readonly measured: Measured | null;
-  /** Protected files that differed at the end of the turn. */
+  /** Protected files that differed at the end of the turn; null if none did. */
   readonly found: ProtectionReport | null;
   readonly task: TaskText | null;
   readonly checklist: ChecklistStand | null;

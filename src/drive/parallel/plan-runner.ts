@@ -42,9 +42,9 @@ export class PlanRunner extends SideBySideRunner {
   readonly #commits = new Map<string, Pick<NonNullable<BatchTask['end']>, 'commit' | 'proved'>>();
   /** The plan as last read. */
   #tasks: readonly PlanFileTask[] = [];
-  /** Loop whose work may be committed now. */
+  /** Loop whose work may be committed now, or null. */
   #inTurn: string | null = null;
-  /** Reason why nothing more is committed. */
+  /** Reason why nothing more is committed; null while work is. */
   #halted: string | null = null;
   #arranging: Promise<void> = Promise.resolve();
   #failure: unknown = null;

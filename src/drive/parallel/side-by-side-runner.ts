@@ -53,7 +53,7 @@ export class LoopProcess {
   #loopId: string | null = null;
   /** The runner waits for the rate limit that all loops share. */
   #isHeld = false;
-  /** Way in which the user ended it; a loop that begins afterwards is ended as well. */
+  /** How the user ended it, or null; a loop that begins afterwards is ended as well. */
   #stopped: 'stop' | 'cancel' | null = null;
 
   constructor(options: LoopProcessOptions) {
@@ -204,7 +204,7 @@ export class SharedBudget {
     };
   }
 
-  /** Returns whether another agent run may start at `at`, in epoch milliseconds. */
+  /** Returns the answer to another agent run at `at`, in epoch milliseconds. */
   permit(at: number): Permit {
     const [limits, spent, passed] = [this.#limits, this.spent, at - this.#startedAt - this.stoppedMs];
     if (limits.maxCostUsd !== null && spent.costUsd === null)

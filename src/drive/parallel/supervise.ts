@@ -61,7 +61,7 @@ export interface SupervisedEnd {
   /** null if a signal ended it. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Error that ended it, if it reported one. */
+  /** Error that ended it; null if it reported none. */
   readonly failure: Message | null;
   /** End of its error output. */
   readonly complaint: string;

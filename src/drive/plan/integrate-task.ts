@@ -179,7 +179,7 @@ export function adoptPlan(place: PartPlace, task: OpenTask, main: MainPlan): Ope
   return adopted;
 }
 
-/** Returns the text of the progress file. */
+/** Returns the text of the progress file; null if there is none. */
 export function copyPlan(place: PartPlace, main: MainPlan, entries: string): string | null {
   const { files, contract } = place;
   const [plan, own] = [join(files.projectDir, contract.taskPath), join(files.projectDir, progressOf(place))];

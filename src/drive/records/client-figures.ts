@@ -34,7 +34,7 @@ export function reportedCost(payload: string): { readonly sessionId: string; rea
   return { sessionId, costUsd };
 }
 
-/** Stores the session's cost for the next Stop. Written only on a change, since it is reported every second. */
+/** Stores the session's cost for the next Stop. Written only on a change: it is reported every two seconds. */
 export function storeCost(files: LoopFiles, payload: string, at: string): void {
   const reported = reportedCost(payload);
   if (reported === null || readCost(files, reported.sessionId) === reported.costUsd) return;

@@ -10,7 +10,7 @@ interface Cursor {
   readonly next: number;
   /** End of the last export, ISO-8601 UTC. */
   readonly since: string;
-  /** Wait whose end was unknown at that time. */
+  /** Wait whose end was unknown at that time; null if there was none. */
   readonly pending: Entry | null;
 }
 

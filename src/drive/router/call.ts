@@ -220,7 +220,7 @@ export function plainReport(bytes: Uint8Array): string {
   return withoutIndent(resultIn(text.trim()) ?? text);
 }
 
-/** Returns the result in a text that consists of one notification. A quoted one is the agent's own text. */
+/** Returns the result in a text that is a single notification, else null. A quoted one is the agent's own text. */
 function resultIn(text: string): string | null {
   if (!text.startsWith(NOTIFICATION) || !text.endsWith(NOTIFICATION_END)) return null;
   const start = text.indexOf('<result>');

@@ -46,7 +46,7 @@ export async function firstBaseline(
   return mayRun(contract) ? takeBaseline(files, contract, request.tdd === true, options) : null;
 }
 
-/** Returns the results of checks that another process ran on the same tree; undefined if unknown. */
+/** Returns results of checks that another process ran on the same tree; null if unknown or if an agent has worked. */
 export async function givenBaseline(
   { request, files }: Prepared,
   baseline: Baseline | undefined,

@@ -21,7 +21,7 @@ interface Need {
 export interface StartProblems {
   /** Why `run` refuses the task with its present files; null if it does not. */
   readonly refusal: Message | null;
-  /** Why a session refuses a task that `run` accepts. */
+  /** Why a session refuses a task that `run` accepts; null if it does not. */
   readonly inSession: Message | null;
   readonly needs: readonly Need[];
   /** Names globs that match no file; null if there are none, or after a refusal. */

@@ -152,7 +152,7 @@ function versionOf({ clientVersion = null }: ContractRequest, host: ContractTerm
   return typeof clientVersion === 'function' ? clientVersion(host) : clientVersion;
 }
 
-/** Returns the problem of a loop whose waits or checks would exceed the Stop hook's registered timeout. */
+/** Returns the problem of a loop whose waits or checks would exceed the Stop hook's registered timeout; or null. */
 function timeoutProblem(policy: Policy, validation: readonly ValidationEntry[], task: TaskTerms | null): string | null {
   const commands = task?.commands ?? [];
   const accepted = task?.gate === 'required' ? commands.filter(({ acceptance }) => acceptance) : [];

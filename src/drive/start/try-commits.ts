@@ -50,7 +50,7 @@ function nextTasks(
   return open.slice(Math.max(0, first)).slice(0, only === undefined ? JUDGED_MESSAGES : 1);
 }
 
-/** Returns git's error if commits must be signed but cannot be. Asks for a passphrase while the user is present. */
+/** Returns git's error if commits must be signed but cannot be, else null. May ask a present user for a passphrase. */
 async function whyUnsigned(
   directory: string,
   env: NodeJS.ProcessEnv,

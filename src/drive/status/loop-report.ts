@@ -94,7 +94,7 @@ export interface EndedLoop extends Readonly<Pick<CommonState, Facts | 'loopId'>>
   readonly proof: Proof | null;
   readonly costUsd: number | null;
   readonly checklist?: ChecklistCount;
-  /** As for a live loop. */
+  /** Accepted changes and the like, as for a live loop. */
   readonly notices?: readonly ShownNotice[];
   readonly message: string;
   /** Name of its file in the archive. */
@@ -115,7 +115,7 @@ export function describeLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopRepo
   return { files, found, live, lastLoop, lastState: last?.state ?? null, lost, kind, taskPath };
 }
 
-/** Returns the lost loop: an ended loop has no contract, so a contract without a state file belongs to a lost one. */
+/** Returns the lost loop, or null. An ended loop has no contract, so one without a state file is a lost loop's. */
 function lostLoopOf(
   files: LoopFiles,
   { loopId, taskPath }: Pick<LostLoop, 'loopId' | 'taskPath'>,

@@ -37,7 +37,7 @@ export async function printStatusLine(
   if (stdout.trim() !== '') out(stdout.replace(/\n$/, ''));
 }
 
-/** Returns the live loop, or this session's ended one; null if none. Called every second: too often for a LoopReport. */
+/** Returns the live loop or this session's ended one; null if none. Called too often for a LoopReport. */
 function shownLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopState | null {
   const current = presentState(files);
   if (current.kind === 'loop') return current.state;

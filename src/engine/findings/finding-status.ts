@@ -43,7 +43,7 @@ export function statusWord(line: string): string | null | undefined {
   return /\bOPEN\b/.test(plain) ? DOUBTED : statusOf(closed ?? closedBehind ?? DOUBTED);
 }
 
-/** Returns the first word of a status, in capitals; a lone tick is FIXED. Struck-through text does not count. */
+/** Returns the first word of a status, in capitals, or null; a lone tick is FIXED. Struck text does not count. */
 export function statusOf(value: string): string | null {
   const plain = withoutStruck(value).replace(/^[\s*_`]+/, '');
   const [box = '', mark = 'x'] = /^\[([^\]])\]/u.exec(plain) ?? [];

@@ -224,7 +224,7 @@ function columnsOf(header: readonly string[]): Columns | null {
   return { id, title: title === -1 ? id : title, status, isAnswer: named === -1 };
 }
 
-/** Returns the columns of a row without a header: one cell has a status, and at most one a remark. */
+/** Returns the columns of a row without a header: one cell has a status, at most one a remark; else null. */
 function columnsOfRow(cells: readonly string[]): Columns | null {
   const status = cells.findIndex((cell) => /^\W*(?:OPEN|FIXED\w*)\s*(?:\W*$|[(,;:?–—-])/.test(cell));
   const named = cells.findIndex((cell) => namedFinding(cell) !== null);

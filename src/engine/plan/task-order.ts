@@ -39,7 +39,7 @@ interface PassedTask {
 
 export interface PlanChoice {
   readonly next: PlanTask | null;
-  /** Reason why no task can be worked on; `paused-for-review`: only tasks before the first requested one are left. */
+  /** Why no task can be worked on, or null; `paused-for-review`: only tasks before the first requested one are left. */
   readonly stop: 'complete' | 'needs-verification' | 'blocked' | 'paused-for-review' | null;
   /** Open tasks that can neither be worked on nor wait for a task that can, in the order of the plan. */
   readonly passed: readonly PassedTask[];

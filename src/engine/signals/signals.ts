@@ -153,7 +153,7 @@ function oneLineProblem(text: string): string | null {
   return text === text.trim() ? null : 'must not begin or end with white space';
 }
 
-/** Returns why a completion text cannot be claimed: Markdown would change it (`# DONE`, text in backticks). */
+/** Returns why a completion text cannot be claimed: Markdown would change it (`# DONE`, text in backticks); or null. */
 function countsProblem(completion: Exclude<Policy['completion'], { kind: 'none' }>): string | null {
   const line = completion.kind === 'signal' ? completion.text : `<promise>${completion.text}</promise>`;
   return readSignals(line, { completion, signalMatch: 'line' }).completion === 'claimed'

@@ -136,7 +136,7 @@ function follow(
   }
 }
 
-/** Returns the current task while it can still be worked on, else the next one. */
+/** Returns the current task while it can still be worked on, else the next one; null if there is none. */
 function chosen({ current }: PlanState, tasks: readonly ToldTask[], { from, only }: PlanPolicy): PlanTask | null {
   if (only !== undefined) return readyTasks(tasks).find(({ id }) => planKey(id) === planKey(only)) ?? null;
   const begun = current && readyTasks(tasks).find(({ id }) => planKey(id) === planKey(current.id));

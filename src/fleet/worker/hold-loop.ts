@@ -38,7 +38,7 @@ export class LoopHolder {
   /** How this claim ends, once decided; null while the runner may continue. */
   #end: HeldEnd | null = null;
   #isSentAway = false;
-  /** First error of the server or the repository, which ends the claim. */
+  /** First error of the server or the repository, which ends the claim; or null. */
   #failure: Error | null = null;
 
   constructor(holding: Holding) {

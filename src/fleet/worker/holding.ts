@@ -211,9 +211,9 @@ type CommandTarget = Pick<Holding, 'server' | 'key' | 'submission' | 'files' | '
 
 /** Applies a loop's commands in order, each once: the checkpoint records the last one. */
 export class LoopCommands {
-  /** Id of the last applied command. */
+  /** Id of the last applied command; null before the first. */
   last: string | null;
-  /** The user's latest request for the loop; kept until the claim ends. */
+  /** The user's latest request for the loop, or null; kept until the claim ends. */
   wanted: 'cancel' | 'pause' | null = null;
   readonly #target: CommandTarget;
   #busy: Promise<void> = Promise.resolve();

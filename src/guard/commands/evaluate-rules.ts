@@ -70,7 +70,7 @@ export function openRules(reading: ShellReading, rules: CommandRules, caseInsens
   });
 }
 
-/** Returns the text in which a rule was found; `asCommand`: it is certainly the command itself. */
+/** Returns the text in which a rule was found, or null; `asCommand`: it is certainly the command itself. */
 function hitOf(
   rule: CommandRule,
   source: string,

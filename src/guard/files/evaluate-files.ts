@@ -249,7 +249,7 @@ function leftOut({ shown, by }: Access, pattern: string): string | undefined {
   return (byFolder ? (folder ?? file) : file)?.replace('?', isName ? pattern : name).replace('**', '*');
 }
 
-/** Returns the first denial. Private files are also protected from changes. */
+/** Returns the first denial, or null. Private files are also protected from changes. */
 async function firstDenied(accesses: readonly Access[], guard: Guard, rules: FileRules): Promise<Denial | null> {
   const named = (list: string, patterns: readonly string[]): Promise<Rule[]> =>
     Promise.all(

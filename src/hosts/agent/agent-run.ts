@@ -17,8 +17,8 @@ export interface AgentRun {
   /** Lets the agent make calls that match these rules from now on: all that the user has allowed since the loop began. */
   readonly allow: (rules: readonly string[]) => void;
   /**
-   * Asks the agent to end its turn and report its figures; ends its processes if `force`, or after five seconds (one for a
-   * budget).
+   * Asks the agent to end its turn and report its figures; ends its processes if `force`, or after five seconds (fewer for
+   * a budget).
    */
   readonly end: (why: EndedBy, force?: boolean) => void;
 }

@@ -76,7 +76,7 @@ function commandIn(text: string): string {
   return /"cmd"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1]?.replace(/^"|"$/g, '').replaceAll('\\"', '"') ?? text;
 }
 
-/** Returns the rollout of a thread: sessions/YEAR/MONTH/DAY/rollout-TIME-THREAD.jsonl, of today or yesterday. */
+/** Returns the rollout of a thread, sessions/YEAR/MONTH/DAY/rollout-TIME-THREAD.jsonl, since yesterday; or null. */
 function rolloutOf(threadId: string, env: NodeJS.ProcessEnv): string | null {
   const sessions = join(codexHome(env), 'sessions');
   if (!existsSync(sessions)) return null;

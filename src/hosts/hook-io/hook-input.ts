@@ -11,7 +11,7 @@ export interface HookInput {
   /** Final message of the agent at a Stop; null if its last message has no text. */
   readonly lastMessage: string | null;
   readonly backgroundTasks: readonly BackgroundTask[];
-  /** Source of a SessionStart: startup, resume, clear, compact. */
+  /** Source of a SessionStart (startup, resume, clear, compact); null for other events. */
   readonly source: string | null;
   readonly prompt: string | null;
   readonly raw: Readonly<Record<string, unknown>>;

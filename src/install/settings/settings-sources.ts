@@ -75,7 +75,7 @@ export function unchanged(problem: string): RalphError {
   return new RalphError('refused', `${problem} Fix it first; nothing was written.`);
 }
 
-/** Returns the value of a property; if several have the name, the last one, as in JSON.parse. */
+/** Returns the value of a property, or null; if several have the name, the last one, as in JSON.parse. */
 export function memberOf(object: Node, key: string): Node | null {
   const properties = (object.children ?? []).filter(({ children }) => children?.[0]?.value === key);
   return properties.at(-1)?.children?.[1] ?? null;

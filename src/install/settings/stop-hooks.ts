@@ -41,7 +41,7 @@ export function isOurHook(entry: unknown): boolean {
 }
 
 interface OtherStopHook extends RegisteredHook {
-  /** Script that it runs, if it can be read. */
+  /** Script that it runs; null if it cannot be read. */
   readonly file: string | null;
   /** True if it is the hook of another loop: it has our hook's name, or changes our state file. */
   readonly isOfLoop: boolean;

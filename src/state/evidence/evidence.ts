@@ -262,7 +262,7 @@ export function readEvidence(files: LoopFiles, { loopId, evidence }: EvidenceOf,
   return onceMoreAlone(files, (alone) => provedByManifest(files, loopId, name, alone));
 }
 
-/** Returns the record in an entry, like `readEvidence`. The caller validates its content. */
+/** Returns the record in an entry, like `readEvidence`, or null. The caller validates its content. */
 export function readEvidenceRecord<T>(files: LoopFiles, contract: EvidenceOf, name: EvidenceName): Partial<T> | null {
   const bytes = readEvidence(files, contract, name);
   return bytes && (evidenceJson(EVIDENCE[name](files), bytes) as Partial<T>);

@@ -82,7 +82,7 @@ export function terminalOf(pid: number): string | null {
   return name === '' || name.startsWith('?') ? null : `/dev/${name}`;
 }
 
-/** Returns a device's name from its number in /proc: the minor number's low byte, the major number, the rest. */
+/** Returns a device's name from its number in /proc (minor's low byte, major, rest of the minor); null if unknown. */
 function deviceName(device: number): string | null {
   const [major, minor] = [(device >> 8) & 0xfff, (device & 0xff) | ((device >>> 12) & 0xfff00)];
   if (device === 0) return null;

@@ -125,7 +125,7 @@ async function runCommands(
   return results;
 }
 
-/** Returns the terms of a required gate. A promise in a prompt file implies one without required files. */
+/** Returns the terms of a required gate, or null. A promise in a prompt file implies one without required files. */
 export function requiredGate({ task, taskPath, policy, tdd }: Contract): Partial<TaskTerms> | null {
   if (task !== null) return task.gate === 'required' ? task : null;
   const isPrompt = taskKind(taskPath) === 'prompt' && policy.plan === undefined && tdd === undefined;

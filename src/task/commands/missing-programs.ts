@@ -111,7 +111,7 @@ function missingFile(kind: 'file' | 'argument', name: string, dir: string): Miss
 const PYTHON_MS = 5_000;
 const NO_MODULE = 3;
 
-/** Returns why Python does not find a module. Runs nothing of the project, not even a module that shadows a built-in one. */
+/** Returns why Python does not find a module, or null. Runs nothing of the project, not even a shadowing module. */
 function missingModule(python: string, module: string, { dir, env }: ProjectPlace): Missing | null {
   const [top = ''] = module.split('.');
   const code = [
@@ -179,7 +179,7 @@ interface Missing {
   readonly files: readonly string[];
 }
 
-/** Returns the script for an interpreter to run, if it does not exist. */
+/** Returns the script for an interpreter to run if it does not exist; else null. */
 function missingArgument(words: readonly string[], dir: string): Missing | null {
   const [script] = fileRoles(words, (word) => existsSync(resolve(dir, word))).runs;
   return script !== undefined && /^[\w@+/.-]*\.\w+$/.test(script) ? missingFile('argument', script, dir) : null;

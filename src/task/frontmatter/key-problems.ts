@@ -39,7 +39,7 @@ function relativeProblem(glob: string): string | null {
   return glob.split('/').includes('..') ? 'must have no ".." segment' : null;
 }
 
-/** Returns the problem of a path: absolute, from the home (~/) or the project. Pattern characters would change a rule. */
+/** Returns the problem of a path (absolute, from ~/ or the project), or null. Pattern characters would change a rule. */
 export function placeProblem(path: string): string | null {
   if (path.trim() === '') return 'must not be blank';
   if (path !== path.trim()) return 'must not begin or end with white space';

@@ -58,7 +58,7 @@ export async function readGitPins(
 
 type Settings = readonly (readonly [string, string?])[];
 
-/** Returns the text of the user's own ignore or attributes file. */
+/** Returns the text of the user's own ignore or attributes file; null if it is missing. */
 function userFile(key: string, standard: string, settings: Settings, env: GitOptions['env']): string | null {
   const home = env['HOME'] ?? env['USERPROFILE'] ?? '';
   const set = settings.findLast(([name]) => name === key)?.[1];

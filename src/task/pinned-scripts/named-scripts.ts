@@ -306,7 +306,7 @@ function addTarget(search: Search, folder: string, target: string, depth: number
     collect(search, text, projectDir, depth + 1);
 }
 
-/** Returns the nearest folder with a package.json, within the project. */
+/** Returns the nearest folder with a package.json, within the project; null if there is none. */
 function packageDirectory(projectDir: string, from: string): string | null {
   const holds = (folder: string): boolean => isWithin(projectDir, folder) && existsSync(join(folder, 'package.json'));
   return upward(projectDir, from).find(holds) ?? null;

@@ -55,7 +55,7 @@ export interface View {
   readonly calls: readonly OpenCall[];
   /** Epoch milliseconds since which the agent of an iteration has been silent; null once it has shown something. */
   readonly silentSince: number | null;
-  /** Last denied call that could be allowed, with the rule for it. */
+  /** Last denied call that could be allowed, with the rule for it; or null. */
   readonly denied: { readonly call: string; readonly rule: string } | null;
   readonly pending: RunnerEventOf<'steering.pending'>['texts'];
   readonly waiting: { readonly why: WaitReason; readonly until: number } | null;

@@ -267,7 +267,7 @@ function depthAt(items: readonly number[], column: number): number {
   return low;
 }
 
-/** Returns the block that the text of a list item or a quote opens. */
+/** Returns the block that the text of a list item or a quote opens, or null. */
 function openedBy(text: string): 'item' | 'quote' | null {
   const inner = text.replace(/^[>\s]+/, '');
   const isProse =

@@ -2,7 +2,7 @@ import { excerpt } from '../quote.ts';
 /** Failed test, as its runner names it; null is unknown. */
 export interface FailedTest {
   readonly name: string;
-  /** Path as the runner prints it. */
+  /** Path as the runner prints it; null if unknown. */
   readonly file: string | null;
   readonly line: number | null;
   /** First line of the failure's reason. */

@@ -192,7 +192,7 @@ export function reportData(loop: ShownLoop, history: LoopHistory, at: string, kn
 /** Facts about a loop besides its history. */
 export interface ReportSubject
   extends Pick<ReportData, 'row' | 'run' | 'why' | 'task' | 'next' | 'steps' | 'notices' | 'questions'> {
-  /** Usage of each limit. */
+  /** Usage of each limit; null if unknown. */
   readonly used: Readonly<Record<string, number | null>>;
   readonly facts: ReportData['environment'];
   /** Prepares a text for display. */

@@ -32,7 +32,7 @@ export function numberOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
-/** Returns the signal with the largest share of its threshold. A threshold of 0 disables a signal. */
+/** Returns the signal with the largest share of its threshold, or null. A threshold of 0 disables a signal. */
 export function breakerLevel(repeats: unknown, thresholds: unknown): Breaker | null {
   if (typeof repeats !== 'object' || repeats === null) return null;
   const limits = (thresholds ?? {}) as Record<string, unknown>;

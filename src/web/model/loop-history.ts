@@ -38,7 +38,7 @@ export class LoopHistory {
   readonly #briefUntil: number;
   /** True if further details of a brief iteration add nothing. */
   #isUnderWay = false;
-  /** Line of the last event, if it was left out. */
+  /** Line of the last event if it was left out; else null. */
   #skipped: string | null = null;
 
   /** Creates a history; `shown` prepares texts for display. The first `briefUntil` iterations keep no details. */

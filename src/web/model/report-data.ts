@@ -173,7 +173,7 @@ export interface ReportData {
   readonly version: 1;
   readonly generatedAt: string;
   readonly row: LoopRow;
-  /** The run that this loop is, if it works on a plan. */
+  /** The run that this loop is; null if it does not work on a plan. */
   readonly run: Run | null;
   readonly why: string;
   /** Text of the task file without its settings, as it is now; null if it is unknown. */

@@ -26,7 +26,7 @@ function groupOf({ live, status, waitingUntil }: LoopRow): Filter {
   return waitingUntil !== null || status === 'waiting' || status === 'queued' ? 'waiting' : 'yours';
 }
 
-/** Returns the key of the loop that the address names. */
+/** Returns the key of the loop that the address names; null if it names none. */
 function useKey(): string | null {
   const [key, setKey] = useState<string | null>(() => location.hash.slice(1) || null);
   useEffect(() => {
