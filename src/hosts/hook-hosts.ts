@@ -16,7 +16,7 @@ export const HOOK_HOSTS: readonly HookHost[] = [CLAUDE_HOOKS, CODEX_HOOKS, GEMIN
 /** Variables that are 1 in the shells of agents. */
 export const AGENT_SHELLS = HOOK_HOSTS.map(({ agentVariable }) => agentVariable);
 
-/** Returns the host named in the words of a hook's command by `--host NAME`; null for an unknown one. */
+/** Returns the host that a hook's command names by `--host NAME`, by default Claude Code; null for an unknown one. */
 export function hookHost(words: readonly string[]): HookHost | null {
   const at = words.indexOf('--host');
   if (at === -1) return CLAUDE_HOOKS;

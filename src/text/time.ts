@@ -2,7 +2,7 @@
 const FIRST = -62_167_219_200_000;
 const LAST = 253_402_300_799_999;
 
-/** Returns the milliseconds from `since` to `at`; 0 for a clock that was set back. */
+/** Returns the milliseconds from `since` to `at`; 0 if the clock was set back or a time is invalid. */
 export function elapsed(since: string, at: string): number {
   const milliseconds = Date.parse(at) - Date.parse(since);
   return Number.isFinite(milliseconds) ? Math.max(0, milliseconds) : 0;

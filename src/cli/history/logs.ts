@@ -146,7 +146,7 @@ function exportLogs(context: CommandContext): number {
   return 0;
 }
 
-/** Restricts an agent's export to the project, outside the folders that control its client. */
+/** Returns the real path of an agent's export. Throws `refused` outside the project and in folders of other programs. */
 function destForAgent(projectDir: string, dest: string): string {
   const { real, taken } = placeForAgent(projectDir, dest);
   if (real !== null && taken === undefined) return real;

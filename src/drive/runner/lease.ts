@@ -45,7 +45,7 @@ function agentIn(holder: Hold['former']): ProcessIdentity | null {
   return isAlive(agent) ? agent : null;
 }
 
-/** Waits for the watchdog to end an agent, then ends its process group. */
+/** Waits for the watchdog to end an agent; if that takes too long, ends its process group. */
 async function ended(agent: ProcessIdentity): Promise<void> {
   for (const end = Date.now() + AGENT_ENDS_MS; isAlive(agent); ) {
     if (Date.now() > end) return endGroup(agent.pid);

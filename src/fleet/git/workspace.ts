@@ -229,7 +229,7 @@ function removeFile(ws: Workspace, path: string): void {
   }
 }
 
-/** Restores the index, including the sides of a conflict. Keeps the figures of unchanged files: git need not read them. */
+/** Restores the index, with the sides of conflicts. Keeps the stat data of unchanged files, which git need not read. */
 async function restoreIndex(ws: Workspace, checkpoint: string): Promise<void> {
   const call = agentCall(ws);
   await askGit(['read-tree', '-i', '-m', `${checkpoint}:index`], call, WHAT);

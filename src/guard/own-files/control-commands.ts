@@ -213,7 +213,7 @@ function controlProgramLike(glob: string, guard: Guard): string | undefined {
   });
 }
 
-/** Returns the shortest end of a path that contains "ralph", at least the name and its directory. */
+/** Returns the shortest end of a path, of at most four segments, that contains "ralph"; else the whole path. */
 function distinctiveTail(program: string): string {
   const segments = program.split('/');
   for (let count = 1; count <= Math.min(4, segments.length); count += 1) {

@@ -115,7 +115,7 @@ function readCache(path: string): Cache | null {
   }
 }
 
-/** Reads a file into the shared buffer. */
+/** Reads a file into the shared buffer, or into one of its own if it is larger. */
 function read(path: string): { readonly bytes: Buffer; readonly stamp: Stamp } {
   return withDescriptor(path, 'r', 0, (descriptor) => {
     const stamp = fstatSync(descriptor);

@@ -106,7 +106,7 @@ export function endBeat(files: RunFiles, loopId: string): void {
   if (hasActiveDir(files)) removeIfThere(beatPath(files, loopId));
 }
 
-/** Removes heartbeats that are half an hour old or unreadable, and returns the others. */
+/** Removes heartbeats that are half an hour old, and returns the others that are readable. */
 export function prune(files: RunFiles, at: string): Heartbeat[] {
   return beatsIn(files).flatMap(({ path, last }) => {
     if (last !== null && isFresh(last, at)) return [last];

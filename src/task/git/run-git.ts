@@ -160,7 +160,7 @@ function gitEnvironment({ env, view, inView, keepsHooksPath }: GitOptions, more:
   };
 }
 
-/** Makes git honour only the replaced, grafted or shallow histories that existed at the start. */
+/** Makes git ignore replaced objects and all grafts but the pinned ones; with pins, also later shallow boundaries. */
 function plainHistory(pinned: string | null): Record<string, string> {
   return {
     GIT_NO_REPLACE_OBJECTS: '1',

@@ -84,7 +84,7 @@ export function changedScripts(
   });
 }
 
-/** Returns when each of these files of the project was last written, by its key. This time cannot be set back. */
+/** Returns the inode and change time of each of these files of the project, by its key; neither can be set back. */
 export function writtenAt(keys: readonly string[], projectDir: string): ReadonlyMap<string, string> {
   const timeOf = (key: string) => statSync(join(projectDir, key), { throwIfNoEntry: false });
   const files = keys.filter((key) => !/#|^~/.test(key));

@@ -86,7 +86,7 @@ function withIncludes(directory: string, first: string): string[] {
   return files;
 }
 
-/** Returns the files that a pattern matches now; any other name unchanged. */
+/** Returns the files that a pattern matches now, or a plain name; none for a variable or a pattern of folders. */
 function filesLike(directory: string, name: string): string[] {
   if (/\$|[*?[].*\//.test(name)) return [];
   if (!/[*?[]/.test(name)) return [name];

@@ -190,7 +190,7 @@ function settingLayers(sources: SettingSources): { layers: Layer[]; problems: Pr
   return { layers, problems };
 }
 
-/** Names the keys of another tool's file, which have no effect here, in one line. */
+/** Joins the problems of unknown keys, such as those of another tool, into one; not those with a suggestion. */
 function withUnknownKeysTogether(problems: readonly KeyProblem[]): readonly KeyProblem[] {
   const isUnknown = ({ rule, message }: KeyProblem): boolean => rule === 'unknown-key' && !message.includes('mean');
   const [first, ...more] = problems.filter(isUnknown);

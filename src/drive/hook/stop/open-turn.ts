@@ -126,7 +126,7 @@ function loadFound(current: FoundState, records: LoopRecords, context: DriverCon
   return { kind: 'loop', loaded: { state: bindSession(begun, client), policy, stored, restored: null, lost } };
 }
 
-/** Reads the contract under which a loop goes on (`own`), or by which its state is restored. Throws `contract-changed`. */
+/** Reads the contract under which a loop continues (`own`) or its state is restored. Throws `contract-changed`. */
 function contractBehind(current: FoundState, own: LoopState | null, found: LoopRecords, context: DriverContext) {
   if (own !== null) return contractOrLoss(context.files, own, found);
   if (current.kind === 'four-keys') return { stored: readContract(context.files, found.contract), lost: null };

@@ -202,7 +202,7 @@ function afterDashes(args: readonly ShellWord[]): readonly ShellWord[] {
   return dashes === -1 ? [] : args.slice(dashes + 1);
 }
 
-/** Returns the pathspecs of `git grep`: without `--`, the words that exist as paths and cannot be revisions. */
+/** Returns the pathspecs of `git grep`: without `--`, the words that exist as paths or cannot be revisions. */
 export function pathsOfGrep(args: readonly ShellWord[], state: Place): readonly ShellWord[] {
   const paths = afterDashes(args);
   if (paths.length > 0) return paths;
