@@ -13,9 +13,9 @@ import type { LoopState, PauseReason, UsageWindow } from './schema/state.ts';
 
 const SIGNAL_NAMES: Record<BreakerSignal, string> = {
   findings: 'findings',
-  noProgress: 'no-progress',
-  sameReply: 'same-reply',
-  sameError: 'same-error',
+  noProgress: 'no progress',
+  sameReply: 'same reply',
+  sameError: 'same error',
   denials: 'denials',
   tdd: 'tdd',
 };
@@ -26,9 +26,9 @@ export function signalName(signal: BreakerSignal): string {
   return SIGNAL_NAMES[signal];
 }
 
-/** Status of a paused loop, for people: `paused by you`, `paused (rate-limited)`. */
+/** Status of a paused loop, for people: `paused by you`, `paused (rate limited)`. */
 export function pausedText(reason: string): string {
-  return reason === 'operator' ? 'paused by you' : `paused (${reason})`;
+  return reason === 'operator' ? 'paused by you' : `paused (${reason.replaceAll('-', ' ')})`;
 }
 
 export function completeText(proof: Proof, facts: ProofFacts, iteration: number): string {

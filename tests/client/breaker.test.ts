@@ -49,7 +49,7 @@ longTest('the same reply four times trips the breaker, whatever its white space'
   };
   await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 20' }, script, async (project) => {
     const run = await project.run();
-    assertTripped(project, run, 'same-reply', 4, /the same reply 4 times in a row/);
+    assertTripped(project, run, 'same reply', 4, /the same reply 4 times in a row/);
   });
 });
 
@@ -100,7 +100,7 @@ longTest('iterations without a durable change trip the breaker if the loop asks 
     async (project) => {
       const run = await project.run();
       project.model.check();
-      assertTripped(project, run, 'no-progress', 6, /no durable change in 2 iterations/);
+      assertTripped(project, run, 'no progress', 6, /no durable change in 2 iterations/);
     },
   );
 });

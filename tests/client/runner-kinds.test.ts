@@ -76,7 +76,7 @@ longTest('a run that keeps ending with the same error opens the breaker', async 
     const run = await runRunner(project, { args: ['--', '--max-turns', '1'] });
     assert.equal(run.code, 2, run.stdout + run.stderr);
     assert.equal(project.ended().as, 'circuit-open');
-    assert.match(project.ended().message, /same-error.*the same error 3 times in a row/);
+    assert.match(project.ended().message, /same error.*the same error 3 times in a row/);
     assert.equal(project.iterations().length, 3);
   });
 });

@@ -27,7 +27,7 @@ describe('a session', { concurrency: 2 }, () => {
         assert.equal(resets, null);
         await terminal.waitFor('Stop and wait for limit to reset');
         await terminal.key('Escape');
-        await terminal.waitFor('paused (rate-limited)');
+        await terminal.waitFor('paused (rate limited)');
         loop.main('resume');
         await terminal.submit('go on');
       }
@@ -66,7 +66,7 @@ describe('a session', { concurrency: 2 }, () => {
             ['rate-limited', null, 1],
           );
           await terminal.waitFor(
-            'ralph: default │ paused (rate-limited) │ iter 2/25',
+            'ralph: default │ paused (rate limited) │ iter 2/25',
             /ralph-loop: Paused by a rate limit; the client did not report when it resets\. Resume, then send any message in the session: ralph-loop resume/,
           );
           await terminal.submit('are you there?');

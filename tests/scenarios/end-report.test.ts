@@ -76,7 +76,7 @@ test('an agent that never claims has its checks run at the limit, and the end sa
   );
   const { code, stdout } = p.ralph(['run', '--plain', '--agent', silent]);
   assert.equal(code, 2);
-  assert.match(stdout, /ralph-loop: The agent stops without a claim; running the checks\./);
+  assert.match(stdout, /ralph-loop: The agent stopped without a claim; running the checks\./);
   assert.match(
     stdout,
     /Stopped after 2 iterations, the limit.* The checks pass now, but the agent did not say that it was done\./,

@@ -139,7 +139,7 @@ test('a loop whose turn has ended without a hook is paused for every command, be
   p.write('transcript.jsonl', `${JSON.stringify(failed)}\n`);
   assert.match(
     (await commandHere(p, ['status'])).stdout,
-    /The loop is paused \(api-error\)/,
+    /The loop is paused \(api error\)/,
     'Codex calls no hook for that',
   );
   assert.match((await commandHere(p, ['stop'])).stdout, /The loop has stopped/);

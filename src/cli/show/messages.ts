@@ -66,8 +66,7 @@ const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | stri
   'circuit-open': resume(
     'The iterations repeated themselves. Tell the agent what it missed, in the task file or guardrails.md.',
   ),
-  'idle-limit':
-    'There was nothing to do for as long as you allowed (idle.max). Start it again later, or raise idle.max.',
+  'idle-limit': resume('There was nothing to do for as long as you allowed. Wait for work, or raise idle.max.'),
   'budget-exhausted': resume('It used what its budget allows.'),
   'rate-limited': resume('Wait until the limit has reset.'),
   blocked: resume('Remove what blocks the task, and "(blocked)" from the plan.'),

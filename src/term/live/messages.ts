@@ -7,7 +7,7 @@ export const LIVE_TEXTS = {
     `─── Iteration ${iteration} of ${most}${task === undefined ? '' : ` │ ${task}`} ───`,
   border: (text: string): string => `─── ${text} ───`,
   verifying: (isClaimed: boolean): string =>
-    `ralph-loop: ${isClaimed ? 'The agent claims completion' : 'The agent stops without a claim'}; running the checks.`,
+    `ralph-loop: ${isClaimed ? 'The agent claims completion' : 'The agent stopped without a claim'}; running the checks.`,
   youSaid: (text: string): string => `you: ${text}`,
   notSent: (text: string): string => `not sent: ${text}`,
   noWordYet: 'waiting for the agent',

@@ -15,7 +15,7 @@ const DONE: RunTask = {
   durationMs: 134_000,
 };
 
-const WHY = 'Stopped by the circuit breaker (no-progress): five iterations in a row changed nothing in the project.';
+const WHY = 'Stopped by the circuit breaker (no progress): five iterations in a row changed nothing in the project.';
 const CONFLICT = 'tests: ralph/tests conflicts with the current branch in a.ts.';
 const TASKS: readonly RunTask[] = [
   { ...DONE, id: 'docs', commit: 'abc1234', proof: 'red-to-green', files: 12 },

@@ -52,7 +52,7 @@ test('the iteration in progress is the next one, and after its end the last one'
 });
 
 test('a pause by the user says so, any other its reason', () => {
-  assert.deepEqual([pausedText('operator'), pausedText('api-error')], ['paused by you', 'paused (api-error)']);
+  assert.deepEqual([pausedText('operator'), pausedText('api-error')], ['paused by you', 'paused (api error)']);
 });
 
 test('a plan is named after its file', () => {

@@ -145,11 +145,11 @@ describe('an iteration shows the breaker', () => {
     let turns = 0;
     const turn = () => turnEnded(++turns % 2 === 0 ? 'Still failing.' : '  still   FAILING ');
     assert.equal(ends(3, turn), null);
-    assert.match(ends(4, turn)?.message ?? '', /\(same-reply\)/);
+    assert.match(ends(4, turn)?.message ?? '', /\(same reply\)/);
   });
 
   test('an empty reply only where no tool was called', () => {
-    assert.match(ends(4, () => turnEnded('', { toolCalls: 0 }))?.message ?? '', /\(same-reply\)/);
+    assert.match(ends(4, () => turnEnded('', { toolCalls: 0 }))?.message ?? '', /\(same reply\)/);
     assert.equal(
       ends(9, () => turnEnded('', { toolCalls: 1 })),
       null,
@@ -165,11 +165,11 @@ describe('an iteration shows the breaker', () => {
     const turn = () => turnEnded(different(), { error: 'Not allowed.' });
     assert.equal(ends(3, turn), null);
     const { message = '' } = ends(4, turn) ?? {};
-    assert.match(message, /\(same-error\): the same error 4 times in a row: Not allowed\.(?!\.)/);
+    assert.match(message, /\(same error\): the same error 4 times in a row: Not allowed\.(?!\.)/);
   });
 
   test('the same error of a run without a message, which is no empty reply', () => {
-    assert.match(ends(4, () => turnEnded('', { error: 'EACCES' }))?.message ?? '', /\(same-error\)/);
+    assert.match(ends(4, () => turnEnded('', { error: 'EACCES' }))?.message ?? '', /\(same error\)/);
     let errors = 0;
     const failed = [
       () => turnEnded('', { error: `error ${'abcdefghi'[errors++]}` }),
@@ -181,7 +181,7 @@ describe('an iteration shows the breaker', () => {
   test('no durable change', () => {
     const turn = () => turnEnded(different(), { progress: 'no' });
     assert.equal(ends(2, turn), null);
-    assert.match(ends(3, turn)?.message ?? '', /\(no-progress\)/);
+    assert.match(ends(3, turn)?.message ?? '', /\(no progress\)/);
   });
 
   test('every tool call denied', () => {
@@ -200,8 +200,8 @@ describe('an iteration shows the breaker', () => {
     const { effects } = after(running(), strict, ...times(4, 'Still failing.'));
     const { sign } = effect(effects, 'add-sign');
     assert.deepEqual(sign, {
-      name: 'Circuit breaker: same-reply',
-      trigger: 'Iterations repeat themselves (same-reply).',
+      name: 'Circuit breaker: same reply',
+      trigger: 'Iterations repeat themselves (same reply).',
       instruction: 'Do it another way, or say plainly what blocks you.',
       addedAfter: 'the same reply 4 times in a row',
     });
