@@ -38,7 +38,9 @@ async function post({ headers }: Exporter, url: string, body: object): Promise<s
     return response.ok ? null : `${new URL(url).origin} answered ${response.status}`;
   } catch (error) {
     // The address may contain a password, and the error message may contain the address.
-    return error instanceof TypeError && !URL.canParse(url) ? 'the address is invalid' : (error as Error).name;
+    if (!URL.canParse(url)) return 'the address is invalid';
+    const { cause, name } = error as Error & { cause?: { code?: string } };
+    return `${new URL(url).origin} did not answer (${cause?.code ?? name})`;
   }
 }
 
@@ -121,7 +123,7 @@ function iterationSpan(event: StreamEvent, loop: LoopFacts, { traceId }: TraceRo
     'gen_ai.agent.name': 'claude-code',
     'gen_ai.provider.name': 'anthropic',
     'gen_ai.request.model': typeof agent['model'] === 'string' ? agent['model'] : undefined,
-    'gen_ai.conversation.id': loop.sessionId ?? undefined,
+    'gen_ai.conversation.id': text(agent, 'sessionId') || (loop.sessionId ?? undefined),
     'gen_ai.usage.input_tokens': number(usage, 'inputTokens'),
     'gen_ai.usage.output_tokens': number(usage, 'outputTokens') ?? number(event, 'outputTokens'),
     'gen_ai.usage.cache_read.input_tokens': number(usage, 'cacheReadTokens'),

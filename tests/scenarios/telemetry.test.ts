@@ -6,12 +6,13 @@ import { collector, type Span, spansIn } from '../support/otlp-collector.ts';
 import { type Project, project } from '../support/project.ts';
 import { agent, MAIN, task } from './support/command-agent.ts';
 
-function run(p: Project, env: NodeJS.ProcessEnv): Promise<number | null> {
+function run(p: Project, env: NodeJS.ProcessEnv, said: string[] = []): Promise<number | null> {
   const child = spawn(process.execPath, [MAIN, 'run', '--agent', agentOf(p), '--json'], {
     cwd: p.dir,
     env: { ...p.env, ...env },
-    stdio: 'ignore',
+    stdio: ['ignore', 'pipe', 'ignore'],
   });
+  child.stdout.on('data', (text) => said.push(String(text)));
   return new Promise((resolve) => child.once('close', resolve));
 }
 
@@ -66,12 +67,14 @@ test('a loop in a trace of its caller is a part of it', async (t) => {
   assert.deepEqual([loop?.traceId, loop?.parentSpanId], ['a'.repeat(32), 'b'.repeat(16)]);
 });
 
-test('a collector that refuses does not affect the loop', async (t) => {
+test('a collector that refuses does not affect the loop, whose end says so', async (t) => {
   const p = project(t);
   task(p, TASK);
   const { env, received } = await collector(t, 503);
-  assert.equal(await run(p, env), 0);
+  const said: string[] = [];
+  assert.equal(await run(p, env, said), 0);
   assert.ok(received.length > 0);
+  assert.match(said.join(''), /OpenTelemetry did not get everything: http:\/\/127\.0\.0\.1:\d+ answered 503\./);
 });
 
 test('without an endpoint nothing is sent, and the agent gets no trace', async (t) => {

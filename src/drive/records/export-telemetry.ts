@@ -16,10 +16,14 @@ interface Cursor {
 
 /**
  * Exports the loop's events since the last call if the user has set an OpenTelemetry endpoint; otherwise loads nothing. Takes
- * at most two seconds. A failure is logged and does not affect the loop.
+ * at most two seconds. A failure does not affect the loop: it is logged, and returned as a sentence for the user.
  */
-export async function exportTelemetry(files: LoopFiles, state: LoopState, env: NodeJS.ProcessEnv): Promise<void> {
-  if (!hasEndpoint(env)) return;
+export async function exportTelemetry(
+  files: LoopFiles,
+  state: LoopState,
+  env: NodeJS.ProcessEnv,
+): Promise<string | null> {
+  if (!hasEndpoint(env)) return null;
   const at = new Date().toISOString();
   try {
     const [{ exporterOf }, { send }] = await Promise.all([
@@ -27,7 +31,7 @@ export async function exportTelemetry(files: LoopFiles, state: LoopState, env: N
       import('../../telemetry/send.ts'),
     ]);
     const exporter = exporterOf(env);
-    if (exporter === null) return;
+    if (exporter === null) return null;
     const { loopId, name, mode, startedAt, sessionId } = state;
     const cursor = readCursor(files, loopId) ?? { loopId, next: 0, since: startedAt, pending: null };
     const events: Entry[] = cursor.pending === null ? [] : [cursor.pending];
@@ -35,10 +39,13 @@ export async function exportTelemetry(files: LoopFiles, state: LoopState, env: N
     const traceparent = env['TRACEPARENT'];
     const loop = { loopId, name, mode, startedAt, sessionId };
     const { problem, pending } = await send(exporter, { events, loop, traceparent, since: cursor.since, at });
-    if (problem !== null) log(files, at, 'telemetry', problem);
     writeRecord(files.telemetry, { loopId, next, since: at, pending });
+    if (problem === null) return null;
+    log(files, at, 'telemetry', problem);
+    return `OpenTelemetry did not get everything: ${problem}.`;
   } catch (error) {
     log(files, at, 'telemetry', (error as Error).message);
+    return null;
   }
 }
 
@@ -48,7 +55,7 @@ const EXPORT_MS = 5_000;
 /** Exports at intervals what hooks record. Returns a function that stops this and waits for an export in progress. */
 export function exportMeanwhile(files: LoopFiles, loopId: string, env: NodeJS.ProcessEnv): () => Promise<void> {
   if (!hasEndpoint(env)) return () => Promise.resolve();
-  let current: Promise<void> | null = null;
+  let current: Promise<unknown> | null = null;
   const timer = setInterval(() => {
     const state = current === null ? readLoop(files, loopId) : null;
     // Start and result of a check belong in the same export.

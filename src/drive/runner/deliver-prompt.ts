@@ -139,7 +139,12 @@ async function endIteration(
       callsUnknown: facts.toolCalls === null,
       transcriptMark: turn.context.now(),
     },
-    agent: { model: facts.model, turns: facts.result?.turns ?? null, ...takeIteration(runner) },
+    agent: {
+      model: facts.model,
+      turns: facts.result?.turns ?? null,
+      ...(facts.sessionId !== null && { sessionId: facts.sessionId }),
+      ...takeIteration(runner),
+    },
   });
   tellChecklist(runner, ended.turn.loaded.state.checklist);
   await exportTelemetry(runner.files, ended.turn.loaded.state, runner.options.env);

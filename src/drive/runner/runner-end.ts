@@ -46,6 +46,7 @@ export async function tellEnd({ leave, files, loopId, options }: Runner, end: Ru
   const report = ended && (await reportAtEnd(files, ended, options.env));
   const reported: RunnerEnd = report === null ? told : { ...told, report };
   options.tell(reported);
-  if (ended !== null) await exportTelemetry(files, ended, options.env);
+  const unsent = ended && (await exportTelemetry(files, ended, options.env));
+  if (unsent !== null) options.tell({ type: 'agent.notice', message: unsent });
   return reported;
 }

@@ -9,6 +9,8 @@ import { terminalStatus } from './state.ts';
 const agentRecord = z.strictObject({
   model: z.string().nullable(),
   turns: count.nullable(),
+  /** Session of the client; absent if the iteration belongs to the session of its loop. */
+  sessionId: z.string().optional(),
   durationMs: z.number().min(0),
   /** Cost in US dollars, including subagents and failed runs; the same applies to tokens. */
   costUsd: z.number().min(0).nullable(),

@@ -81,6 +81,13 @@ test('an idle iteration has a span of its own, and checks are below the iteratio
   assert.equal(spans[3]?.parentSpanId, spans[2]?.spanId);
 });
 
+test('an iteration in a session of its own names that session', () => {
+  const own = { ...ITERATION, agent: { sessionId: 's-2' } };
+  const { spans } = telemetryOf([ITERATION, own], LOOP, ROOT);
+  const ids = spans.map(({ attributes }) => attributes['gen_ai.conversation.id']);
+  assert.deepEqual(ids, ['s-1', 's-2']);
+});
+
 test('an iteration has the names of the GenAI conventions', () => {
   const { spans } = telemetryOf([ITERATION], LOOP, ROOT);
   assert.deepEqual(spans[0]?.attributes, {

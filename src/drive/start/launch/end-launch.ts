@@ -33,9 +33,9 @@ export async function endLaunch(
       : shown(message ?? LAUNCH_TEXTS.stillThere);
   const running = await leftText(loopId, { ended: state?.status === 'ended', headless });
   const report = await reportText(files, state, context.env);
-  if (state !== null) await exportTelemetry(files, state, context.env);
+  const unsent = state && (await exportTelemetry(files, state, context.env));
   const code = exitCode(status, requiresProof && !isVerified(state));
-  const told = [messageBeside(report, state, text), left, running].filter((part) => part !== null).join(' ');
+  const told = [messageBeside(report, state, text), left, running, unsent].filter((part) => part !== null).join(' ');
   return { code, message: `${told}${report}` };
 }
 
