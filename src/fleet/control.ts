@@ -3,7 +3,7 @@ import type { Job } from 'bullmq';
 import { show } from '../state/process/program.ts';
 import { advise, RalphError } from '../text/message.ts';
 import { shellWord } from '../text/quote.ts';
-import { envelopeOf, type FleetKey, jobIdOf, type Submission } from './job.ts';
+import { DEFAULT_ACCOUNT, envelopeOf, type FleetKey, jobIdOf, type Submission } from './job.ts';
 import { CONTROL_TEXTS, FLEET_TEXTS } from './messages.ts';
 import type { FleetServer } from './queue/connect.ts';
 import { addLoop, type FleetLoop, isPaused, type LoopProgress, loopNamed, loopStatus } from './queue/loop-index.ts';
@@ -31,16 +31,30 @@ export function controlsOf(loop: Pick<FleetLoop, 'state' | 'result' | 'progress'
 }
 
 /** Returns the command that continues an ended loop; null if it is complete. */
-export function wayOn(loop: FleetLoop): string | null {
+export async function wayOn(server: FleetServer, loop: FleetLoop): Promise<string | null> {
   const { loopId, result } = loop;
   if (result?.outcome === 'complete') return null;
-  return isUsedUp(loop) ? inAnotherLoop(loop) : `fleet ${isPaused(result) ? 'resume' : 'retry'} ${loopId}`;
+  return isUsedUp(loop) ? inAnotherLoop(server, loop) : `fleet ${isPaused(result) ? 'resume' : 'retry'} ${loopId}`;
 }
 
-/** Returns the command for a loop that continues from what this one published. */
-function inAnotherLoop({ task, repository, result }: FleetLoop): string {
-  const base = result?.branch ? ` --base ${result.branch}` : '';
-  return `fleet add ${shellWord(task)} --repo ${shellWord(repository)}${base} --max-iterations N`;
+/** Returns the command for a loop that continues from what this one published, with the options of this one. */
+async function inAnotherLoop(server: FleetServer, loop: FleetLoop): Promise<string> {
+  const { task, repository, result, account } = loop;
+  const job = await server.job(account, loop.loopId, loop.generation);
+  const { contract, needs, publish = 'branch' } = (job && envelopeOf(job.data)?.submission) ?? {};
+  const pairs = (values: Readonly<Record<string, string>> = {}): string[] =>
+    Object.entries(values).flatMap(([key, value]) => (key === 'max_iterations' ? [] : [`${key}=${value}`]));
+  const options: Readonly<Record<string, readonly string[]>> = {
+    repo: [repository],
+    base: result?.branch ? [result.branch] : [],
+    set: pairs(contract?.flags),
+    arg: pairs(contract?.args),
+    label: needs?.labels ?? [],
+    account: account === DEFAULT_ACCOUNT ? [] : [account],
+    integrate: publish === 'branch' ? [] : [publish === 'none' ? 'none' : 'pr'],
+  };
+  const words = Object.entries(options).flatMap(([name, all]) => all.map((each) => ` --${name} ${shellWord(each)}`));
+  return `fleet add ${shellWord(task)}${words.join('')} --max-iterations N`;
 }
 
 /** Returns whether a loop has used all iterations of its terms, which no command changes. */
@@ -63,7 +77,8 @@ export async function controlLoop(member: FleetMember, id: string, kind: FleetCo
     if (result?.outcome === 'complete') throw new RalphError('refused', FLEET_TEXTS.ended(id, 'complete'));
     if (state !== 'ended' && state !== 'failed') throw new RalphError('refused', FLEET_TEXTS.notEnded(id, state));
     if (!isUsedUp(loop)) return nextGeneration(member, loop);
-    throw new RalphError('refused', advise(FLEET_TEXTS.usedUp(id), 'Continue in another loop', inAnotherLoop(loop)));
+    const way = await inAnotherLoop(member.server, loop);
+    throw new RalphError('refused', advise(FLEET_TEXTS.usedUp(id), 'Continue in another loop', way));
   }
   return command(member, loop, kind, text);
 }
@@ -74,7 +89,7 @@ async function command(member: FleetMember, loop: FleetLoop, kind: CommandKind, 
   const { loopId, generation, state, result, account } = loop;
   if (!controlsOf(loop).includes(kind)) {
     const said = FLEET_TEXTS.ended(loopId, result?.outcome ?? state);
-    const way = wayOn(loop);
+    const way = await wayOn(server, loop);
     throw new RalphError('refused', way === null ? said : show(advise(said, 'Queue it again', way)));
   }
   await sendCommand(server, key, { kind, text, loop: loopId, generation, by: `${userInfo().username}@${hostname()}` });

@@ -13,6 +13,8 @@ const MOST_BYTES = 256 * 1024;
 export const FLEET_ID = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,52}-[0-9a-z]{10}$/;
 export const WORD = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
 
+export const DEFAULT_ACCOUNT = 'default';
+
 const hexadecimal = (length: number) => z.string().regex(new RegExp(`^[0-9a-f]{${length}}$`));
 const commit = z.string().regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/);
 const word = z.string().regex(WORD);

@@ -45,6 +45,20 @@ test('a member with another key is refused', async (t) => {
   assert.match(stderr, /use a different RALPH_FLEET_KEY/);
 });
 
+test('an option of another action is refused, because it would have no effect', async (t) => {
+  const f = await fleet(t, { tasks: [], agent: '' });
+  for (const [words, users] of [
+    [['worker', '--label', 'gpu'], 'add'],
+    [['add', 'a', '--slots', '2'], 'worker'],
+    [['cancel', 'a-0123456789', '--all'], 'status'],
+    [['status', '--repo', f.remote], 'add, worker, doctor'],
+  ] as const) {
+    const { code, stderr } = f.ask(words);
+    assert.equal(code, 1);
+    assert.match(stderr, new RegExp(`fleet ${words[0]} has no option --\\w+, which belongs to fleet ${users}\\.`));
+  }
+});
+
 test('without the packages one message gives the command that installs them', (t) => {
   const p = project(t);
   // A copy elsewhere finds none of the packages of this repository.

@@ -64,7 +64,8 @@ test('status says why a loop ended and how the fleet continues it, without advic
   }
   const [used = '', failed = ''] = ids;
   assert.match(f.ask(['status', failed]).stdout, new RegExp(`^continue +ralph-loop fleet retry ${failed}$`, 'm'));
-  const another = /ralph-loop fleet add 'jobs\/a\/RALPH\.md' --repo '\S+' (--base \S+ )?--max-iterations N/;
+  const another =
+    /ralph-loop fleet add 'jobs\/a\/RALPH\.md' --repo '\S+' (--base \S+ )?--set 'agent=\.\/agent\.sh' --max-iterations N/;
   assert.match(f.ask(['status', used]).stdout, another);
   const refused = f.ask(['retry', used]);
   assert.equal(refused.code, 1);

@@ -53,6 +53,9 @@ test('a second signal ends a worker that cannot publish an iteration, which anot
   const id = f.add('jobs/a');
   const { child, said, over } = f.worker('one');
   await waitsForIt(f, id, 'working');
+  assert.match(f.ask(['status', id]).stdout, /^state +working \(repository\)$/m);
+  const isTold = (): boolean => /notice .*the repository took no push/.test(f.ask(['logs', id]).stdout);
+  await until('the log says why', isTold);
   child.kill('SIGTERM');
   await until('the first is taken', () => said().includes('a second signal'));
   child.kill('SIGTERM');

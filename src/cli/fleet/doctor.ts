@@ -28,46 +28,33 @@ async function serverFindings({ redis }: FleetServer, key: FleetKey | null): Pro
   const policy = value('maxmemory_policy');
   const known = await redis.get(KEYS.keyCheck);
   const isSame = key === null || known === null || known === key.fingerprint;
+  const isSound = policy === 'noeviction';
+  const row = (isOk: boolean, name: string, message: string): FleetFinding => {
+    return { level: isOk ? 'ok' : 'error', name, message };
+  };
   return [
-    { level: 'ok', name: 'server', message: `Redis ${value('redis_version')}` },
-    isKept
-      ? { level: 'ok', name: 'append-only file', message: 'on' }
-      : { level: 'error', name: 'append-only file', message: FLEET_TEXTS.noAppendOnly },
-    policy === 'noeviction'
-      ? { level: 'ok', name: 'maxmemory-policy', message: policy }
-      : { level: 'error', name: 'maxmemory-policy', message: FLEET_TEXTS.evicts(policy) },
-    ...(isSame ? [] : [{ level: 'error', name: 'key of the fleet', message: FLEET_TEXTS.otherKey } as const]),
+    row(true, 'server', `Redis ${value('redis_version')}`),
+    row(isKept, 'append-only file', isKept ? 'on' : FLEET_TEXTS.noAppendOnly),
+    row(isSound, 'maxmemory-policy', isSound ? policy : FLEET_TEXTS.evicts(policy)),
+    ...(isSame ? [] : [row(false, 'key of the fleet', FLEET_TEXTS.otherKey)]),
   ];
 }
 
 /** Checks the requirements of a worker. The exit code is 1 if there is an error. */
 export async function fleetDoctor(context: CommandContext): Promise<number> {
   const newKey = (): FleetKey => new FleetKey(fleetVariables()['RALPH_FLEET_KEY']);
-  const key = nullIfRefused(newKey); // reported separately
-  const findings = [
-    await found('packages and server', async () => {
+  const key = nullIfRefused(newKey); // has a row of its own
+  const git = onPath('git', context.env);
+  const client = nullIfRefused(() => findClient(context.env));
+  const findings: readonly FleetFinding[] = [
+    ...(await found('packages and server', async () => {
       const server = await connectFleet(context, 'fail');
-      try {
-        return await serverFindings(server, key);
-      } finally {
-        await server.close();
-      }
-    }),
-    await found('key', async () => {
-      newKey();
-      return [{ level: 'ok', name: 'key', message: FLEET_TEXTS.keyThere }];
-    }),
-    await found('git', async () => {
-      const git = onPath('git', context.env);
-      return [{ level: git === null ? 'error' : 'ok', name: 'git', message: git ?? FLEET_TEXTS.noGit }];
-    }),
-    await found('client', async () => {
-      const client = nullIfRefused(() => findClient(context.env));
-      return [
-        { level: client === null ? 'warning' : 'ok', name: 'client', message: client?.path ?? FLEET_TEXTS.noClient },
-      ];
-    }),
-  ].flat();
+      return serverFindings(server, key).finally(() => server.close());
+    })),
+    ...(await found('key', async () => [{ level: newKey() && 'ok', name: 'key', message: FLEET_TEXTS.keyThere }])),
+    { level: git === null ? 'error' : 'ok', name: 'git', message: git ?? FLEET_TEXTS.noGit },
+    { level: client === null ? 'warning' : 'ok', name: 'client', message: client?.path ?? FLEET_TEXTS.noClient },
+  ];
   const ok = findings.every(({ level }) => level !== 'error');
   const marks = { ok: '✓', warning: '!', error: '✗' } as const;
   context.answer({ ok, findings }, () =>

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { FleetMember } from '../../fleet/control.ts';
 import { type FleetPlace, placeAt } from '../../fleet/git/place.ts';
-import { WORD } from '../../fleet/job.ts';
+import { DEFAULT_ACCOUNT, WORD } from '../../fleet/job.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { FleetServer, type LostServer, loadPackages } from '../../fleet/queue/connect.ts';
 import { bundleDir } from '../../install/project-files.ts';
@@ -17,8 +17,6 @@ export function connectFleet({ projectDir }: CommandContext, lostServer: LostSer
   if (url === undefined) throw new RalphError('usage', FLEET_TEXTS.noUrl);
   return FleetServer.connect(loadPackages(bundleDir(), projectDir), url, lostServer);
 }
-
-const DEFAULT_ACCOUNT = 'default';
 
 export function placeOfFleet({ values, env }: CommandContext): FleetPlace {
   const given = values['dir'];

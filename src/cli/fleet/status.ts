@@ -17,7 +17,8 @@ export async function showStatus(context: FleetContext): Promise<number> {
   const { positionals, server, answer } = context;
   if (positionals.length > 0) {
     const loop = await loopStatus(server, await loopNamed(server, idOf(context)));
-    answer(loop, () => oneLoop(loop).join('\n'));
+    const way = await wayOn(server, loop);
+    answer(loop, () => oneLoop(loop, way).join('\n'));
     return 0;
   }
   const isAll = context.values['all'] === true;
@@ -57,10 +58,11 @@ function stateText({ state, result }: FleetLoop): string {
   return state === 'ended' && result !== null ? result.outcome : state;
 }
 
-/** Returns the state, and what a waiting loop waits for. */
+/** Returns the state, and what the loop waits for: in the queue, or for the push of its last iteration. */
 function standText(loop: FleetLoop): string {
   const { state, progress } = loop;
-  return `${stateText(loop)}${state === 'waiting' && progress?.waits ? ` (${progress.waits})` : ''}`;
+  const mayWait = state === 'waiting' || state === 'working';
+  return `${stateText(loop)}${mayWait && progress?.waits ? ` (${progress.waits})` : ''}`;
 }
 
 function rowOf(loop: FleetLoop): string[] {
@@ -78,10 +80,9 @@ export function costOf({ progress, result }: FleetLoop): number | null {
   return costUsd === 0 && tokens === 0 ? null : costUsd;
 }
 
-function oneLoop(loop: FleetLoop): string[] {
+function oneLoop(loop: FleetLoop, way: string | null): string[] {
   const { loopId, task, repository, by, at, generation, progress, result, failure, until } = loop;
   const cost = costOf(loop);
-  const way = wayOn(loop);
   const rows: (readonly [string, string])[] = [
     ['loop', loopId],
     ['state', standText(loop)],

@@ -14,7 +14,7 @@ import { endGroup, signalGroup } from '../../state/process/group.ts';
 import { isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { runSetUp } from '../../task/commands/run-command.ts';
 import { scratch } from '../git/place.ts';
-import { WORKER_TEXTS } from '../messages.ts';
+import { GIT_TEXTS, WORKER_TEXTS } from '../messages.ts';
 import { heldUntil, holdAccount } from '../queue/budget.ts';
 import { endedAs, type HeldEnd, type Holding, LostLoop, PutBack, thisWorker } from './holding.ts';
 
@@ -38,6 +38,8 @@ export class LoopHolder {
   /** How this claim ends, once decided; null while the runner may continue. */
   #end: HeldEnd | null = null;
   #isSentAway = false;
+  /** Last complaint about a push, which is told once. */
+  #refusal = '';
   /** First error of the server or the repository, which ends the claim; or null. */
   #failure: Error | null = null;
 
@@ -242,7 +244,8 @@ export class LoopHolder {
 
   /** Reports why no checkpoint can be published. The loop waits until the repository answers. */
   #unreachable(why: string): void {
-    this.#holding.events.tell({ type: 'agent.notice', message: why });
+    if (why !== this.#refusal) this.#holding.events.tell({ type: 'notice', message: GIT_TEXTS.refused(why) });
+    this.#refusal = why;
     this.tell('repository').catch(() => undefined);
   }
 

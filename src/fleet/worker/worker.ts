@@ -109,7 +109,8 @@ export class FleetWorker {
     if (submission.account !== account) return this.#refuse(job);
     const held = await heldUntil(server, account);
     if (held > 0) await this.#wait(job, held, 'rate-limit');
-    if (!this.#serves(submission)) await this.#wait(job, Date.now() + OTHER_WORKER_MS, 'labels');
+    const lacks = this.#lacks(submission);
+    if (lacks !== null) await this.#wait(job, Date.now() + OTHER_WORKER_MS, lacks);
     const blocked = await dependencyOf(server, submission);
     if (blocked === 'waits') await this.#wait(job, Date.now() + OTHER_WORKER_MS, 'after');
     else if (blocked !== null) return withoutWork('blocked', blocked);
@@ -160,10 +161,12 @@ export class FleetWorker {
     }
   }
 
-  #serves({ needs, repository }: Submission): boolean {
+  /** Returns the options of a worker that this one lacks for a loop; null if it may work on it. */
+  #lacks({ needs, repository }: Submission): string | null {
     const { labels, repositories } = this.#options;
-    const hasLabels = needs.labels.every((label) => labels.includes(label));
-    return hasLabels && (repositories.length === 0 || repositories.includes(repository.id));
+    const missing = needs.labels.filter((label) => !labels.includes(label));
+    if (missing.length > 0) return `worker --labels ${missing.join(',')}`;
+    return repositories.length === 0 || repositories.includes(repository.id) ? null : `worker --repo ${repository.url}`;
   }
 }
 
