@@ -16,7 +16,7 @@ export const RUNTIME = '.claude/context/runtime/';
 
 /** Pattern for locks, drafts and holds of this machine's processes, and for the file that hides the folder. */
 const LEFT = /(?:\.lock|\.tmp|\.folder|\.holder|\.lease)$|\.reap-|^\.gitignore$|[\u0000-\u001f]/;
-/** Pattern for outside files that a loop needs elsewhere. A resume creates the snapshot and the view of git anew. */
+/** Pattern for outside files that a loop needs elsewhere. A resume creates the snapshot and the view of git again. */
 const OUTSIDE =
   /^(?:contract|counters|cancelled|notices|turn|task|settling|ralph-tdd|telemetry|unchanged|seen)(?:\.|$)|^runner(?:\..+)?\.due\.json$/;
 const CONTRACT = /^contract(?:\..+)?\.json(?:\.ended)?$/;
@@ -175,7 +175,7 @@ export function relocateContract(contract: Contract, from: Folders, to: Folders)
 /** Pattern for the manifest of a live or an ended loop, with the loop's name. */
 const MANIFEST = /^evidence(?:\.(.+))?\.json(\.ended)?$/;
 
-/** Entries that a loop needs on another machine. A resume creates those about a machine's files anew. */
+/** Entries that a loop needs on another machine. A resume creates those about a machine's files again. */
 const CARRIED: readonly EvidenceName[] = [
   'contract',
   'unchanged',

@@ -137,7 +137,7 @@ function forgetStartPoint(files: LoopFiles, loopId: string): void {
   removeIfThere(files.startPoint);
 }
 
-/** Forgets the lost start point of a resumed loop, which begins anew from the present state: it has no undo. */
+/** Forgets the lost start point of a resumed loop, which begins again from the present state: it has no undo. */
 export function dropLostStartPoint(files: LoopFiles, contract: EvidenceOf): void {
   if (!isWhole(files, contract, 'startPoint')) forgetStartPoint(files, contract.loopId);
 }

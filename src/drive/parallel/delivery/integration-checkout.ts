@@ -40,7 +40,7 @@ interface CheckoutOptions {
 
 /**
  * Checkout beside the loops' worktrees, in which commits are checked and branches joined before the user's branch moves. It is
- * created anew for each commit, so that it contains nothing of an agent or of an earlier check.
+ * created again for each commit, so that it contains nothing of an agent or of an earlier check.
  */
 export class IntegrationCheckout {
   readonly #options: CheckoutOptions;
