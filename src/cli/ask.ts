@@ -59,7 +59,7 @@ export function askInPerson(files: LoopFiles, asked: Question): Person {
 }
 
 const NEEDS_PERSON = (command: string): string =>
-  `"${command}" shows what changes and waits until you type yes, so run it at a terminal. No option answers for you.`;
+  `"${command}" shows what you agree to and waits until you type yes, so run it at a terminal. No option answers for you.`;
 
 function openTerminal(refusal: Message | string): [input: number, output: number] {
   try {

@@ -68,7 +68,7 @@ longTest(
       assert.equal(refused.code, 1);
       assert.match(
         refused.said,
-        /Found an interrupted loop \(1 iteration done\); no process is working on it\.[\s\S]*resume[\s\S]*--fresh/,
+        /Found an interrupted loop \(1 iteration done\); no process runs it\.[\s\S]*resume[\s\S]*--fresh/,
       );
       await assertWentOn(loop);
     });

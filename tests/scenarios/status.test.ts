@@ -104,6 +104,13 @@ test('status distinguishes a live client from one that has exited', async (t) =>
   assert.equal(await alive(), false);
 });
 
+test('a resume of a loop that no session has joined names no message in its session', async (t) => {
+  const p = project(t);
+  started(p);
+  await commandHere(p, ['pause']);
+  assert.equal((await commandHere(p, ['resume'])).stdout, 'The loop is resumed.\n');
+});
+
 test('a loop whose turn has ended without a hook is paused for every command, before the next message', async (t) => {
   const p = project(t);
   started(p);
@@ -258,7 +265,7 @@ test('reset refuses while the client is alive, and --force ends the loop like ca
   assert.ok(p.has(STATE));
   assert.match(
     unattended(p, ['reset', '--force']).stderr,
-    /"reset --force" shows what changes and waits until you type yes, so run it at a terminal/,
+    /"reset --force" shows what you agree to and waits until you type yes, so run it at a terminal/,
   );
   assert.match(inPerson(p, ['reset', '--force'], 'no').stderr, /nothing was reset/);
   assert.ok(p.has(STATE));

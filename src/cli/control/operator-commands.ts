@@ -90,7 +90,9 @@ export const OPERATIONS: Readonly<Record<'stop' | 'cancel' | 'pause' | 'wake' | 
     command: () => ({ kind: 'resume' }),
     answer: ({ before, after }) => {
       const inSession =
-        before.mode === 'hook' ? ' Send any message in its session; it continues after the answer.' : '';
+        before.mode === 'hook' && before.sessionId !== null
+          ? ' Send any message in its session; it continues after the answer.'
+          : '';
       const now = needsMessage(before) ? `waits for a message.${inSession}` : `is ${statusWords(after.status)}.`;
       const text =
         before.status === 'paused' ? `The loop is resumed.${inSession}` : `The loop was not paused; it ${now}`;

@@ -63,9 +63,7 @@ const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | stri
   cancelled: resume('Review its unfinished work.'),
   'max-iterations': offer('See in the journals whether it made progress.', { 'Show them': 'logs', Resume: 'resume' }),
   'no-progress-exhaustion': resume('No iteration is known to have made progress. Make the task smaller or clearer.'),
-  'circuit-open': resume(
-    'The iterations repeated themselves. Tell the agent what it missed, in the task file or guardrails.md.',
-  ),
+  'circuit-open': resume('The iterations repeated themselves. Tell the agent what it missed, in the task file.'),
   'idle-limit': resume('There was nothing to do for as long as you allowed. Wait for work, or raise idle.max.'),
   'budget-exhausted': resume('It used what its budget allows.'),
   'rate-limited': resume('Wait until the limit has reset.'),

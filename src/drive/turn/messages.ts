@@ -46,10 +46,7 @@ export const HOOK_TEXTS = {
   gone: ({ state, contract }: { readonly state: string; readonly contract: string }): Message =>
     advise(`This loop is lost: its state ${state} and its contract ${contract} are missing.`, 'Start over', 'start'),
   interruptedLoop: (done: number): Message =>
-    offer(
-      `Found an interrupted loop (${counted(done, 'iteration')} done); no process is working on it.`,
-      RESUME_OR_RESTART,
-    ),
+    offer(`Found an interrupted loop (${counted(done, 'iteration')} done); no process runs it.`, RESUME_OR_RESTART),
   carriedOver: (iteration: number, max: number): string =>
     `The loop (${iteration} of ${max} iterations done) stays with this session. Send any message; the loop continues after the answer.`,
   commandRuns:
