@@ -136,7 +136,7 @@ export interface Wanted {
   readonly stopsAtWindow: boolean;
   readonly sandbox: 'off' | 'auto' | 'on';
   readonly permissionMode: string | null;
-  /** True if the agent proves scenarios by commands and nobody is there to allow them. */
+  /** True if the agent proves scenarios by commands and no user is there to allow them. */
   readonly tdd: boolean;
 }
 

@@ -49,7 +49,7 @@ const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
   'agent.interrupting': (view) => ({ ...view, interrupting: true }),
   'agent.after-iteration': (view, { next }) => ({ ...(next === 'pause' ? atWork(view) : view), next }),
   'loop.paused': (view, { reason }) => {
-    // The runner reads the state, so it may report a pause before the event of whoever requested it.
+    // The runner reads the state, so it may report a pause before the event of its request.
     if (reason === 'operator' && view.next === 'pause' && view.status === 'running') return view;
     return { ...closeText(view), status: 'paused', waiting: null, paused: reason, calls: [], silentSince: null };
   },
