@@ -403,6 +403,20 @@ test('a submodule that a task moves to a commit of its worktree alone is not del
   assert.equal(p.git('log -1 --format=%s'), 'A submodule');
 });
 
+longTest('tasks side by side do not look into submodules, whatever submodule.recurse says', (t) => {
+  const p = planProject(t, planText([{ id: 1 }, { id: 2 }]));
+  p.write('../lib/file', '');
+  commitFolder(join(p.dir, '../lib'));
+  p.git('-c protocol.file.allow=always submodule --quiet add ../lib lib');
+  p.git('commit -qm "A submodule"');
+  p.git('submodule --quiet deinit lib');
+  // As a clone with --recurse-submodules has it.
+  p.git('config submodule.active .');
+  p.git('config submodule.recurse true');
+  const { code, stdout } = p.run(['PLAN.md', '--plan', '--parallel', '2']);
+  assert.equal(code, 0, stdout);
+});
+
 test('refuses options that do not fit a plan, and creates nothing', (t) => {
   const p = planProject(t, planText([{ id: 1 }]));
   const wrong = [['--integrate', 'merge'], ['--loop', 'x'], ['OTHER.md'], ['--from', 'Task 9']];

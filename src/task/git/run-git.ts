@@ -87,6 +87,7 @@ const SETTINGS: Settings = [
   ['core.hooksPath', NO_FILE],
   ['core.untrackedCache', 'false'],
   ['log.showSignature', 'false'],
+  ['submodule.recurse', 'false'],
 ];
 
 /** Queries git without locks, writes, network, prompts or programs of the repository. Rejects only with the abort reason. */
@@ -201,7 +202,6 @@ const TIME_MS = 600_000;
 const MOST_SAID = 8_000;
 const MOST_CHANGED = 64 * 1024 * 1024;
 
-/** Options with which git, called as the user does, runs no hook. */
 export const WITHOUT_HOOKS = SETTINGS.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
 
 /** Runs git with the user's configuration and signatures. Never aborted: half a commit is worse than a late one. */
