@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { AGENT, planPlace, read, subjects, TWO, task } from '../support/plan-place.ts';
 import { longTest, someOf } from '../support/short-form.ts';
+import { until } from '../support/until.ts';
+import { MAIN } from './support/command-agent.ts';
 
 test("a commit that a git hook rejects does not count, and the hook's output is recorded", (t) => {
   const p = planPlace(t, TWO);
@@ -102,6 +105,19 @@ test('a repository in which no commit is possible is refused before an agent wor
   const { code, stderr } = p.run(null);
   assert.equal(code, 1);
   assert.match(stderr, /no author for commits here[^\n]*git config user\.name/);
+});
+
+test('a plan does not begin in a folder where another loop works', async (t) => {
+  const p = planPlace(t, task(1), `${AGENT}touch ../here; while [ ! -e ../go ]; do sleep 0.1; done\n`);
+  const words = [MAIN, 'run', 'PLAN.md', '--plan', '--loop', 'first', '--agent', './agent.sh'];
+  const first = spawn(process.execPath, words, { cwd: p.dir, env: p.env, stdio: 'ignore' });
+  const ended = once(first, 'exit');
+  await until('the first one works', () => existsSync(join(p.dir, '../here')));
+  const second = p.run(null);
+  writeFileSync(join(p.dir, '../go'), '');
+  assert.equal(second.code, 1, second.stdout);
+  assert.match(second.stderr, /the loop first works in this folder, .* Add --worktree, or wait\./);
+  assert.deepEqual(await ended, [0, null]);
 });
 
 test('a lock that a killed git has left is named before an agent works, with the command that removes it', (t) => {

@@ -2,6 +2,7 @@ import { findBatch } from '../../drive/parallel/batch.ts';
 import { PART_TEXTS, PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
 import { checkPlanStart, planBranch } from '../../drive/start/plan-start.ts';
+import { otherLoops } from '../../drive/start/protection-warnings.ts';
 import { contractOfLoop, hideRuntimeDir, type LoopFiles, readContract } from '../../state/loop-files.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { formOfRepository } from '../../task/git/commit-form.ts';
@@ -39,6 +40,8 @@ export async function planToStart(
   const requested = values['consent'] === true ? (readContract(files)?.contract.policy.plan?.from ?? null) : null;
   const from = typeof values['from'] === 'string' ? values['from'] : requested;
   const resumed = resumes && before !== null ? { files, state: before } : null;
+  const [beside] = resumed === null ? otherLoops(files, env) : [];
+  if (beside !== undefined) throw new RalphError('refused', PLAN_TEXTS.beside(beside.name ?? 'default'));
   const start = await checkPlanStart({ projectDir, planPath: task, from, resumed, env });
   for (const note of start.notes) context.err(withPrefix(note));
   if (start.mainBranch !== null) await leaveMain(context, task, start.mainBranch, mayAsk);

@@ -172,7 +172,7 @@ async function add(place: PlanPlace, words: readonly string[], paths: readonly s
   const stage = (...sparse: string[]) =>
     changeByGit({
       ...changing(place),
-      words: ['--literal-pathspecs', 'add', ...words, ...sparse, ...FROM_INPUT],
+      words: ['--literal-pathspecs', 'add', ...words, ...sparse, '--pathspec-from-file=-', '--pathspec-file-nul'],
       input: paths.join('\0'),
     });
   const added = await stage();
@@ -181,5 +181,3 @@ async function add(place: PlanPlace, words: readonly string[], paths: readonly s
   const outside = await stage('--sparse');
   return outside.ok ? outside : added;
 }
-
-const FROM_INPUT = ['--pathspec-from-file=-', '--pathspec-file-nul'];

@@ -167,7 +167,7 @@ async function changedSince(place: PlanPlace, stands: Repository): Promise<reado
   return typeof after === 'string' ? stands.changed : after.changed;
 }
 
-const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
+export const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
 
 /**
  * Restores plan and progress file as the engine left them: puts back tasks and titles that were removed before they were done,

@@ -18,6 +18,7 @@ import {
   writeTexts,
 } from './commit-journal.ts';
 import { commitTask, stageTask, type TaskCommit } from './commit-task.ts';
+import { fail } from './examine-work.ts';
 import { git, type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
 
 /** How the commit of passed work ended, with the results of its checks and what prevented the commit. */
@@ -43,7 +44,8 @@ export async function finishTask(
     return { end, work: { ...work, results: [...work.results, ...problems] }, notes: [] };
   };
   const intent = intentOf(place, task, work);
-  if (intent === null) return unfinished('failed', [failed(`${task.id} is no longer in ${contract.taskPath}.`)]);
+  if (intent === null)
+    return unfinished('failed', [fail('commit', `${task.id} is no longer in ${contract.taskPath}.`)]);
   const begun = { ...intent, proved: work.commit };
   writeIntent(files, begun);
   writeTexts(place, begun);
@@ -60,7 +62,7 @@ export async function finishTask(
   }
   await rollBack(place, begun);
   dropIntent(files, contract);
-  const problems = typeof committed.why === 'string' ? [failed(committed.why)] : committed.why;
+  const problems = typeof committed.why === 'string' ? [fail('commit', committed.why)] : committed.why;
   return unfinished('isMessage' in committed ? 'rejected' : 'failed', problems);
 }
 
@@ -95,10 +97,6 @@ function appendOnce(place: PlanPlace, path: string, text: string): void {
   const there = readRegularFile(path);
   if (there?.includes(entryId(place)) === true) return;
   appendFileSync(path, there === null ? `${progressTitle(place.contract.taskPath)}${text}` : text);
-}
-
-function failed(detail: string): CheckResult {
-  return { name: 'commit', outcome: 'failed', detail };
 }
 
 export interface Proved {

@@ -83,6 +83,8 @@ export const PLAN_TEXTS = {
   otherForm: (rejected: string, form: string): string =>
     `the commit-msg hook of this repository rejects the form "${rejected}", so the commits of the plan have the form "${form}".`,
   notFolded: (said: string): string => `your commits could not be folded into the loop's commit: ${said}`,
+  beside: (name: string): string =>
+    `the loop ${name} works in this folder, and a plan takes its changes for those of the plan's agent. Add --worktree, or wait.`,
   noRepository: (why: string): string => `a plan needs one commit per task, which is not possible here: ${why}`,
   noProgressFile: (path: string): string =>
     `the plan's progress goes to ${path}, which is not a regular file. Move it away.`,

@@ -11,7 +11,7 @@ import { modeOf, readRegularFile, realPathOf, removeIfThere, writeAtomically } f
 import { withLock } from '../../state/lock/lock.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { placesOf, viewOf } from '../../task/git/git-view.ts';
-import { changeByGit, type GitChange, type GitOptions, WITHOUT_HOOKS } from '../../task/git/run-git.ts';
+import { changeByGit, type GitChange, type GitOptions, partsOf, WITHOUT_HOOKS } from '../../task/git/run-git.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { progressPath } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
@@ -183,8 +183,7 @@ function publishNow(place: PartPlace, commit: string, intent: CommitIntent): boo
     return false;
   }
   writeTexts(place, { plan: plan ?? intent.after, progress });
-  const held = gitInMain(place, ['ls-tree', '--name-only', '-z', commit, '--', planPath, ownProgress]);
-  const paths = held.text.split('\0').filter((path) => path !== '');
+  const paths = partsOf(gitInMain(place, ['ls-tree', '--name-only', '-z', commit, '--', planPath, ownProgress]).text);
   // git keeps files whose index entries match the commit.
   const staged = gitInMain(place, ['--literal-pathspecs', 'add', '--', ...paths]);
   const moved = staged.ok ? gitInMain(place, [...FAST_FORWARD, commit]) : staged;

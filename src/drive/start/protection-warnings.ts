@@ -58,17 +58,19 @@ function withoutFiles(globs: readonly string[], projectDir: string, env: NodeJS.
   return cut || looks < 0 ? new Set() : new Set(left.keys());
 }
 
+/** Returns the other live loops that work in the folder of this one. */
+export function otherLoops({ projectDir, name }: LoopFiles, env: NodeJS.ProcessEnv): LoopFiles[] {
+  const names = loopNames(projectDir, env).filter((other) => other !== name);
+  return names.map((other) => loopFiles(projectDir, other, env)).filter(isLive);
+}
+
 /** Returns a warning if another live loop here protects other files, and so restores them after any change; or null. */
 export function otherLoopWarning(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): string | null {
-  const { projectDir } = files;
   const ours = contract.guardrails.protectedFiles;
-  for (const name of loopNames(projectDir, env)) {
-    if (name === files.name) continue;
-    const other = loopFiles(projectDir, name, env);
-    if (!isLive(other)) continue;
+  for (const other of otherLoops(files, env)) {
     const theirs = readContract(other)?.contract.guardrails.protectedFiles ?? [];
     const apart = [...ours, ...theirs].filter((pattern) => !(ours.includes(pattern) && theirs.includes(pattern)));
-    if (apart.length > 0) return START_TEXTS.otherLoop(name, apart);
+    if (apart.length > 0) return START_TEXTS.otherLoop(other.name, apart);
   }
   return null;
 }

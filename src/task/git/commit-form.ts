@@ -56,13 +56,12 @@ export async function whyRejected(
 }
 
 function hasCommitlint(projectDir: string): boolean {
-  if (namesIn(projectDir).some((name) => /^(?:\.commitlintrc(?:\.\w+)?|commitlint\.config\.\w+)$/.test(name)))
-    return true;
-  return /"(?:commitlint|@commitlint\/config-conventional)"\s*:/.test(
-    readRegularFile(join(projectDir, 'package.json')) ?? '',
-  );
+  const manifest = readRegularFile(join(projectDir, 'package.json')) ?? '';
+  const isNamed = /"(?:commitlint|@commitlint\/config-conventional)"\s*:/.test(manifest);
+  return isNamed || namesIn(projectDir).some((name) => CONFIGURES.test(name));
 }
 
+const CONFIGURES = /^(?:\.commitlintrc(?:\.\w+)?|commitlint\.config\.\w+)$/;
 const CONVENTIONAL = /^(?:build|chore|ci|docs|feat|fix|perf|refactor|revert|style|test)(?:\([^)]*\))?!?: (.)/;
 const HISTORY = 20;
 const FEWEST = 5;
