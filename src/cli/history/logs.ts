@@ -146,7 +146,7 @@ function exportLogs(context: CommandContext): number {
   return 0;
 }
 
-/** Returns the real path of an agent's export. Throws `refused` outside the project and in folders of other programs. */
+/** Returns the real path of an agent's export. Throws `refused` outside the project or in another program's folder. */
 function destForAgent(projectDir: string, dest: string): string {
   const { real, taken } = placeForAgent(projectDir, dest);
   if (real !== null && taken === undefined) return real;

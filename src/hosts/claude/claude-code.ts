@@ -38,7 +38,7 @@ export const tooOld = (path: string, version: string): string => tooOldText(CLAU
 /** First client that treats a crashed hook as a refusal. */
 const BLOCKS_ON_FAILURE = '2.1.295';
 
-/** Returns the warning about a client that allows a call when its guard crashes; null for others and unknown versions. */
+/** Returns the warning about a client that allows calls when its guard crashes; null for others and unknown versions. */
 export function failOpenText(version: string | null): string | null {
   if (version === null || atLeast(version, BLOCKS_ON_FAILURE)) return null;
   return `claude ${version} is older than ${BLOCKS_ON_FAILURE}: a guardrail that crashes lets the call through.`;

@@ -68,7 +68,7 @@ function named(text: string): Pick<TaskHead, 'id' | 'title'> {
   return { id, title: `${title.trim() || id}${MARK_BEHIND.test(remark) ? ` ${remark}` : ''}` };
 }
 
-/** Removes the first `mark`: bold may end after the colon, after the title, or before a remark: `**Task 1: Title** (soon)`. */
+/** Removes the first `mark`: bold ends after the colon, the title, or before a remark: `**Task 1: Title** (soon)`. */
 function withoutFirst(text: string, mark: string): string {
   const at = text.indexOf(mark);
   return at === -1 ? text : text.slice(0, at) + text.slice(at + mark.length);
