@@ -16,8 +16,7 @@ interface Batch {
 /** Sends the spans that these events complete. `problem` is one line; null if all arrived, or for nothing to send. */
 export async function send(exporter: Exporter, { events, loop, traceparent, since, at }: Batch) {
   const { spans, metrics, pending } = telemetryOf(events, loop, traceOf(loop.loopId, traceparent));
-  const resource: Resource = { version: manifest.version, attributes: exporter.resource };
-  const { tracesUrl, metricsUrl } = exporter;
+  const { tracesUrl, metricsUrl, resource } = exporter;
   const problems = await Promise.all([
     spans.length > 0 && post(exporter, tracesUrl, traceRequest(spans, resource)),
     metrics.length > 0 && metricsUrl && post(exporter, metricsUrl, metricRequest(metrics, resource, since, at)),
@@ -240,12 +239,6 @@ const CONVENTIONS = 'semantic-conventions-genai 0.1.0';
 type Value = string | number | boolean;
 type Attributes = Readonly<Record<string, Value | undefined>>;
 
-/** Origin of the data: the version of this program, and the user's own attributes, which come first. */
-interface Resource {
-  readonly version: string;
-  readonly attributes: Readonly<Record<string, string>>;
-}
-
 /** A finished span. Times are ISO-8601 UTC. */
 interface Span {
   readonly traceId: string;
@@ -276,7 +269,7 @@ const BOUNDS = [1, 5, 15, 60, 300, 900, 3600];
 
 type Json = Readonly<Record<string, unknown>>;
 
-export function traceRequest(spans: readonly Span[], resource: Resource): Json {
+export function traceRequest(spans: readonly Span[], resource: Exporter['resource']): Json {
   const encoded = spans.map(({ parentSpanId, startedAt, endedAt, attributes, error, ...named }) => ({
     ...named,
     ...(parentSpanId !== null && { parentSpanId }),
@@ -287,12 +280,17 @@ export function traceRequest(spans: readonly Span[], resource: Resource): Json {
     status: error === null ? {} : { code: FAILED, message: error },
   }));
   return {
-    resourceSpans: [{ resource: resourceOf(resource), scopeSpans: [{ scope: scopeOf(resource), spans: encoded }] }],
+    resourceSpans: [{ resource: resourceOf(resource), scopeSpans: [{ scope: SCOPE, spans: encoded }] }],
   };
 }
 
 /** Encodes metrics of the time from `since` to `at` as a request of OTLP/HTTP in JSON. */
-export function metricRequest(metrics: readonly Metric[], resource: Resource, since: string, at: string): Json {
+export function metricRequest(
+  metrics: readonly Metric[],
+  resource: Exporter['resource'],
+  since: string,
+  at: string,
+): Json {
   const time = { startTimeUnixNano: nanoseconds(since), timeUnixNano: nanoseconds(at) };
   const encoded = metrics.map(({ name, unit, attributes, sum, seconds }) => {
     const point = { attributes: encodeAll(attributes), ...time };
@@ -304,18 +302,15 @@ export function metricRequest(metrics: readonly Metric[], resource: Resource, si
     return { name, unit, histogram: { aggregationTemporality: DELTA, dataPoints } };
   });
   return {
-    resourceMetrics: [
-      { resource: resourceOf(resource), scopeMetrics: [{ scope: scopeOf(resource), metrics: encoded }] },
-    ],
+    resourceMetrics: [{ resource: resourceOf(resource), scopeMetrics: [{ scope: SCOPE, metrics: encoded }] }],
   };
 }
 
-function scopeOf({ version }: Resource): Json {
-  return { name: 'ralph-loop', version };
-}
+const SCOPE = { name: 'ralph-loop', version: manifest.version };
 
-function resourceOf({ version, attributes }: Resource): Json {
-  const own = { 'service.name': 'ralph-loop', 'service.version': version, 'ralph.conventions': CONVENTIONS };
+/** Returns the origin of the data: this program, and the user's own attributes, which come first. */
+function resourceOf(attributes: Exporter['resource']): Json {
+  const own = { 'service.name': 'ralph-loop', 'service.version': manifest.version, 'ralph.conventions': CONVENTIONS };
   return { attributes: encodeAll({ ...own, ...attributes }) };
 }
 

@@ -83,6 +83,7 @@ export function costOf({ progress, result }: FleetLoop): number | null {
 function oneLoop(loop: FleetLoop, way: string | null): string[] {
   const { loopId, task, repository, by, at, generation, progress, result, failure, until } = loop;
   const cost = costOf(loop);
+  const iterations = result?.iterations ?? progress?.iteration ?? 0;
   const rows: (readonly [string, string])[] = [
     ['loop', loopId],
     ['state', standText(loop)],
@@ -92,10 +93,7 @@ function oneLoop(loop: FleetLoop, way: string | null): string[] {
     ...(progress === null
       ? []
       : ([
-          [
-            'iteration',
-            `${result?.iterations ?? progress.iteration}${progress.maxIterations === 0 ? '' : ` of ${progress.maxIterations}`}`,
-          ],
+          ['iteration', `${iterations}${progress.maxIterations === 0 ? '' : ` of ${progress.maxIterations}`}`],
           ...(progress.worker === '' ? [] : [['worker', `${progress.worker}, attempt ${progress.attempt}`] as const]),
           ['checkpoint', progress.sha ?? 'none'],
         ] as const)),

@@ -16,7 +16,7 @@ import { workOf } from '../../web/model/collect-report.ts';
 import type { ControlRequest, LoopSource, NewsFeed, WatchedRun } from '../../web/server/news-feed.ts';
 import { LoopFeed, noControl } from '../../web/server/news-feed.ts';
 import { serveDashboard } from '../../web/server/serve.ts';
-import type { CommandContext } from '../command.ts';
+import { type CommandContext, wholeOf } from '../command.ts';
 import { OPERATIONS, type Operation, steerAnswer } from '../control/operator-commands.ts';
 import { openInBrowser } from './open-in-browser.ts';
 import { presentLoop } from './shown-loop.ts';
@@ -93,7 +93,7 @@ function projectNamedIn(folder: string): string[] {
 /** Serves the dashboard over these loops until a signal ends it. Returns the exit code. */
 export async function serveFeed(context: CommandContext, feed: NewsFeed): Promise<number> {
   const { values } = context;
-  const port = portOf(values['port']);
+  const port = wholeOf(context, 'port', 0, 65_535);
   const isReadOnly = values['read-only'] === true;
   const server = await serveDashboard(feed, port, isReadOnly).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;
@@ -110,13 +110,6 @@ export async function serveFeed(context: CommandContext, feed: NewsFeed): Promis
   if (left !== null) rmSync(left, { force: true });
   await server.close();
   return 0;
-}
-
-function portOf(value: unknown): number {
-  if (value === undefined) return 0;
-  const port = Number(value);
-  if (typeof value === 'string' && /^\d+$/.test(value) && port <= 65_535) return port;
-  throw new RalphError('usage', `--port ${String(value)}: use a number up to 65535.`);
 }
 
 /** Time for the browser to read the file with the address. */

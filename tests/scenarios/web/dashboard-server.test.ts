@@ -249,7 +249,7 @@ test('with --all the dashboard shows the loops of all projects of the user, with
 test('the dashboard is refused in the shell of an agent, and ends at a signal', async (t) => {
   const p = project(t);
   assert.match(p.ralph(['dashboard'], { CLAUDECODE: '1' }).stderr, /is for the user at a terminal/);
-  assert.match(p.ralph(['dashboard', '--port', 'x']).stderr, /use a number up to 65535/);
+  assert.match(p.ralph(['dashboard', '--port', 'x']).stderr, /use a whole number from 1 to 65535/);
   const { child } = await served(t, p);
   child.kill('SIGINT');
   const [code] = (await once(child, 'exit')) as [number | null];

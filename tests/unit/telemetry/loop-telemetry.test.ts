@@ -1,3 +1,4 @@
+import { VERSION } from '../../../src/cli/help.ts';
 import type { LoopFacts, StreamEvent } from '../../../src/telemetry/send.ts';
 import { metricRequest, send, telemetryOf, traceRequest } from '../../../src/telemetry/send.ts';
 import { exporterOf, spanId, traceOf, traceparentFor } from '../../../src/telemetry/settings.ts';
@@ -172,10 +173,10 @@ test('exports nothing without an endpoint, or if the SDK is disabled', () => {
 
 test('requests have the form of OTLP in JSON: hexadecimal ids, nanoseconds and 64-bit numbers as text', () => {
   const { spans, metrics } = telemetryOf(EVENTS, LOOP, ROOT);
-  const resource = { version: '1.2.3', attributes: { 'service.name': 'mine' } };
+  const resource = { 'service.name': 'mine' };
   const whole = JSON.parse(JSON.stringify(traceRequest(spans, resource)));
   const [scope] = whole.resourceSpans[0].scopeSpans;
-  assert.deepEqual(scope.scope, { name: 'ralph-loop', version: '1.2.3' });
+  assert.deepEqual(scope.scope, { name: 'ralph-loop', version: VERSION });
   const [iteration] = scope.spans;
   assert.equal(iteration.startTimeUnixNano, `${Date.parse(at(1))}000000`);
   assert.equal(iteration.kind, 1);
