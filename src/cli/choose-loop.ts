@@ -164,9 +164,13 @@ export function loopToResume(context: CommandContext, command: string): LoopFile
   const left = liveLoops(context).filter(
     ({ files, found }) => found.kind !== 'loop' || isDriverAlive(files, found.state) !== true,
   );
-  const chosen = onlyOf(left, 'loops are live here', usage);
+  const all = describeProject(projectDir, env);
+  const lost = all.flatMap(({ files, found, lost }) =>
+    lost === null || found.kind !== 'absent' ? [] : [{ ...lost, name: files.name, status: 'interrupted' }],
+  );
+  const chosen = onlyOf<BriefLoop>([...left, ...lost], 'loops are live here', usage);
   if (chosen !== undefined) return loopFiles(projectDir, chosen.name, env);
-  const ended = describeProject(projectDir, env).flatMap(({ files, lastLoop, worktree }) =>
+  const ended = all.flatMap(({ files, lastLoop, worktree }) =>
     lastLoop === null ? [] : [{ ...lastLoop, name: files.name, files, isOwn: worktree === null }],
   );
   const incomplete = ended.filter(({ status }) => status !== 'complete');

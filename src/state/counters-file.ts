@@ -3,7 +3,7 @@ import type { Counters, LoopState } from '../engine/schema/state.ts';
 import { instantOf } from '../text/time.ts';
 import { recordNotice } from './event-stream.ts';
 import { listLiveEvidence } from './evidence/store-evidence.ts';
-import { writeRecord } from './files/regular-file.ts';
+import { moveFolderAside, writeRecord } from './files/regular-file.ts';
 import type { LoopFiles, ReadState } from './loop-files.ts';
 
 /** Counters that a process, such as a runner, has seen. They hold even if all files are replaced by older ones. */
@@ -39,6 +39,7 @@ export function keepCounters(
   if (!isKept) return stored;
   if (stored?.loopId !== state.loopId) note(files, state, COUNTERS_TEXTS.writtenAgain(files.counters));
   else if (state.iteration - stored.iteration > MOST_BEHIND) note(files, state, COUNTERS_TEXTS.behind(files.counters));
+  if (stored === null) moveFolderAside(files.counters);
   if (JSON.stringify(stored) !== JSON.stringify(counters)) writeRecord(files.counters, counters);
   if (known) known.counters = counters;
   return counters;

@@ -12,7 +12,7 @@ import { jsonOrNull } from '../text/json.ts';
 import { advise, RalphError } from '../text/message.ts';
 import { checkShape, isTooDeep } from './check-shape.ts';
 import { appendLine, readLines } from './files/journal-lines.ts';
-import { ifOutOfReach, namesIn, regularFile, writeAtomically } from './files/regular-file.ts';
+import { ifOutOfReach, namesIn, readRegularFile, regularFile, writeAtomically } from './files/regular-file.ts';
 import { findOutsideRoot, homeFolder } from './home-folder.ts';
 
 export type LoopFiles = Readonly<ReturnType<typeof loopFiles>>;
@@ -111,10 +111,10 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
   };
 }
 
-/** Returns the names of the loops with a state or an archive in this folder; null is the default loop. */
+/** Returns the names of the loops with a state, an archive or a contract in this folder; null is the default one. */
 export function loopNamesIn(runtimeDir: string): (string | null)[] {
   const names = namesIn(runtimeDir).flatMap((entry) => {
-    const found = /^ralph-(?:state(?:\.(.+))?\.json|archive(?:\.(.+))?)$/.exec(entry);
+    const found = /^(?:(?:ralph-state|contract)(?:\.(.+))?\.json|ralph-archive(?:\.(.+))?)$/.exec(entry);
     const name = found?.[1] ?? found?.[2] ?? null;
     return found === null || (name !== null && !LOOP_NAME.test(name)) ? [] : [name];
   });
@@ -247,7 +247,8 @@ function contractIn(path: string): StoredContract | 'absent' | 'unreadable' {
     const stored = JSON.parse(readFileSync(regularFile(path), 'utf8')) as StoredContract;
     return !isTooDeep(stored) && checkShape(stored, shapes.contract) === null ? stored : 'unreadable';
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'absent' : 'unreadable';
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? 'absent' : 'unreadable';
   }
 }
 
@@ -260,7 +261,7 @@ export function readContract(files: LoopFiles, found = findContract(files)): Sto
 
 export type LoopRecords = Readonly<ReturnType<typeof readRecords>>;
 
-/** Reads the records outside the project that show whose a loop is. Throws the system's error for the counters. */
+/** Reads the records outside the project that show whose a loop is. Throws as readCounters. */
 export function readRecords(files: LoopFiles) {
   return { contract: findContract(files), counters: readCounters(files) };
 }
@@ -275,19 +276,9 @@ export function findLoop(files: LoopFiles) {
 /** Size limit: a larger file does not contain our counters. */
 const COUNTERS_BYTES = 1024 * 1024;
 
-/** Reads the counters kept outside the project; null if they are missing or torn. Throws the system's error. */
+/** Reads the counters kept outside the project; null if they are missing, torn or out of reach. Throws if the disk fails. */
 export function readCounters({ counters: path }: Pick<LoopFiles, 'counters'>): Counters | null {
-  let text: string;
-  try {
-    text = readFileSync(regularFile(path, COUNTERS_BYTES), 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // An error without a code: a folder, or another kind of file.
-    if (code === undefined || code === 'ENOENT' || code === 'ENOTDIR' || code === 'EFBIG' || code === 'ENAMETOOLONG')
-      return null;
-    throw error;
-  }
-  const found = jsonOrNull(text);
+  const found = jsonOrNull(readRegularFile(path, COUNTERS_BYTES) ?? '');
   return checkShape(found, schemas.counters) === null ? (found as Counters) : null;
 }
 

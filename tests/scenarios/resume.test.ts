@@ -131,7 +131,7 @@ test('resumes a loop that its user has stopped, and creates nothing if there is 
   const { code, json, stderr } = p.ralph(['resume', '--json']);
   assert.deepEqual([code, json['status']], [0, 'running'], stderr);
   const empty = project(context);
-  assert.match(empty.ralph(['resume']).stderr, /there is no live loop/);
+  assert.match(empty.ralph(['resume']).stderr, /There is no live or incomplete loop to resume/);
   assert.deepEqual(empty.tree(), {});
 });
 

@@ -385,7 +385,7 @@ test('an undo changes nothing, and names the file, where what it rests on is los
   };
   for (const [path, named] of [
     [start, /start-point is missing/],
-    [contract, /contract\.json\.ended is missing or unreadable/],
+    [contract, /contract\.json\.ended is missing or was edited/],
     [rules, /git-view\.json is missing/],
   ] as const) {
     renameSync(path, `${path}.away`);

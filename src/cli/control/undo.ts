@@ -6,7 +6,7 @@ import { storedEnd } from '../../drive/status/end-report.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { StateOf } from '../../engine/schema/state.ts';
 import { recordNotice } from '../../state/event-stream.ts';
-import { lossIn } from '../../state/evidence/evidence.ts';
+import { filesAtEnd, lossBy, lossIn, proveContract } from '../../state/evidence/evidence.ts';
 import { takeHold } from '../../state/lock/hold.ts';
 import { findEndedContract, type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { callHere } from '../../state/process/program.ts';
@@ -185,8 +185,8 @@ function noted({ now }: CommandContext, files: LoopFiles, state: StateOf<'ended'
 /** Returns the contract of the loop, which names the sandbox for its git. Throws `refused` if it is lost. */
 function contractOf(files: LoopFiles, loopId: string): Contract {
   const found = findEndedContract(files, loopId);
-  if (found !== null) return found.contract;
-  throw new RalphError('refused', `${files.contract}.ended is missing or unreadable. Restore it; nothing was changed.`);
+  if (found !== null && lossBy(() => proveContract(filesAtEnd(files))) === null) return found.contract;
+  throw new RalphError('refused', `${files.contract}.ended is missing or was edited. Restore it; nothing was changed.`);
 }
 
 /** Returns the loop's start point, null if it has none, and git's rules then, by name. Throws `refused` if one is lost. */

@@ -4,7 +4,7 @@ import { noLiveLoop } from '../../drive/control/operate.ts';
 import { presentState } from '../../drive/control/present-state.ts';
 import { lastLoopIn, taskLoopName } from '../../drive/start/find-task.ts';
 import { renewEvidence } from '../../drive/start/live/renew-evidence.ts';
-import { lossOf } from '../../drive/start/resume/former-evidence.ts';
+import { formerEvidence, lossOf } from '../../drive/start/resume/former-evidence.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { LAUNCH_TEXTS, START_TEXTS } from '../../drive/turn/messages.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
@@ -78,10 +78,15 @@ export const RESUME_COMMAND: Command = {
 function endedLoop({ projectDir, env }: CommandContext, word: string): LoopFiles | null {
   if (!LOOP_NAME.test(word)) return null;
   const files = loopFiles(projectOfLoop(projectDir, word, env), word, env);
+  if (describeLoop(files, env).lost !== null) return files;
   const last = lastLoopIn(files);
   const isDone = last?.status === 'ended' && last.ended.as === 'complete';
   return last === null || (isDone && existsSync(resolve(word))) ? null : files;
 }
+
+/** What a resume without the former contract says before the user agrees. */
+const OPTIONS_LOST =
+  '  The options of its start, such as --agent, --max-cost and --sandbox, are lost with it: answer no, end a session that holds the loop, and add those that still hold.';
 
 /** Resumes a loop in its running driver, or starts a new driver. */
 async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> {
@@ -90,17 +95,20 @@ async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<nu
   const isPaused = state?.status === 'paused' && state.paused.reason === 'evidence-lost';
   const loss = state !== null && (isPaused || needsDriver(files, state)) ? lossOf(files, state) : null;
   if (state !== null && (isPaused || loss !== null)) {
-    const known = state.status === 'paused' ? state.paused.message : '';
-    const lines = [`  ${loss?.text ?? known}`, '  A project that was moved or copied comes without it.'];
+    const known = loss?.text ?? (state.status === 'paused' ? state.paused.message : '');
+    const lines = [`  ${known}`, '  A project that was moved or copied comes without it.'];
+    if (formerEvidence(files, state).former === null) lines.push(OPTIONS_LOST);
     const question = 'Take the state of this moment as a new start?';
     askInPerson(files, {
       command: 'resume',
       heading: 'The loop cannot go on as it is:',
       lines,
       question,
-      declined: 'the loop stays paused.',
+      declined: 'the loop stays as it is.',
+      refusal: about(advise(known, 'Take the present state as a new start at a terminal', 'resume'), state),
     });
     if (!needsDriver(files, state)) {
+      requireNoOptions(context, files);
       const { answer, now, env } = context;
       const pins = await readGitPins(files.projectDir, { env });
       const done = renewEvidence(files, env, now(), bundleDir(), pins);
@@ -169,14 +177,19 @@ function requireResumable(path: string, files: LoopFiles): void {
 }
 
 function operateResume(context: CommandContext, files: LoopFiles): number {
+  requireNoOptions(context, files);
+  if (files.name === null && readState(files.state).kind === 'absent')
+    throw new RalphError('no-loop', START_TEXTS.nothingToResume);
+  return operateOn(files, OPERATIONS.resume, context);
+}
+
+/** Throws `usage` for options of a start, which a driver that still runs would not take. */
+function requireNoOptions(context: CommandContext, files: LoopFiles): void {
   const { rest } = context;
   if (rest.length > 0) throw new RalphError('usage', LAUNCH_TEXTS.forLaunch(rest));
   const stray = givenOptions(context)[0];
   if (stray !== undefined && readState(files.state).kind === 'loop')
     throw new RalphError('usage', advise(`--${stray} is for a new run.`, 'Start one', `resume PATH --${stray}`));
-  if (files.name === null && readState(files.state).kind === 'absent')
-    throw new RalphError('no-loop', START_TEXTS.nothingToResume);
-  return operateOn(files, OPERATIONS.resume, context);
 }
 
 function givenOptions({ values }: CommandContext): string[] {

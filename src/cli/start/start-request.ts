@@ -3,19 +3,21 @@ import { dirname, join, resolve } from 'node:path';
 import { checkExistingLoop } from '../../drive/start/beginning-state.ts';
 import { lastLoopIn, lastTaskOf, taskLoopName, taskPathOf } from '../../drive/start/find-task.ts';
 import { CLIENT_KEYS } from '../../drive/start/read-settings.ts';
+import { formerEvidence } from '../../drive/start/resume/former-evidence.ts';
 import type { StartRequest } from '../../drive/start/stages.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { SkillInput } from '../../engine/schema/skill-contract.ts';
 import { bundledText } from '../../install/files/planned-files.ts';
 import { bundleDir } from '../../install/project-files.ts';
+import { lossBy, proveContract } from '../../state/evidence/evidence.ts';
 import { modeOf, writeAtomically } from '../../state/files/regular-file.ts';
-import { findEndedContract, type LoopFiles, loopFiles, readContract, readState } from '../../state/loop-files.ts';
+import { findContract, type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
 import { snakeCase } from '../../task/frontmatter/canonical-keys.ts';
 import { readArguments } from '../../task/settings/build-contract.ts';
 import { DEFAULT_TASK, hasFolder, taskKind } from '../../task/task-file.ts';
 import { printable } from '../../term/format.ts';
-import { nullIfRefused, RalphError } from '../../text/message.ts';
+import { RalphError } from '../../text/message.ts';
 import { readInput } from '../ask.ts';
 import { loopAwaitingConsent, loopToResume, pathNamed, readTaskText } from '../choose-loop.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
@@ -69,7 +71,7 @@ export async function requestStart(
   mayAsk: boolean,
 ): Promise<StartRequest> {
   const request = startRequest(context, target, own);
-  checkExistingLoop(readState(target.files.state), request);
+  checkExistingLoop(readState(target.files.state), request, target.files);
   return { ...request, plan: await planToStart(context, target.files, target.task, mayAsk) };
 }
 
@@ -98,7 +100,10 @@ export function startFlags(context: CommandContext): Record<string, string> {
       return [pair.slice(0, at), pair.slice(at + 1)];
     }),
   ];
-  return Object.fromEntries(flags.flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]])));
+  const given = flags.flatMap(([key, value]) => (value === undefined ? [] : [[String(key), String(value)] as const]));
+  const other = given.find(([key, value]) => mode !== null && snakeCase(key) === 'permission_mode' && value !== mode);
+  if (other !== undefined) throw new RalphError('usage', START_TEXTS.twoModes(other[1], mode ?? ''));
+  return Object.fromEntries(given);
 }
 
 /** Returns the former settings that still apply, and the new ones. */
@@ -112,12 +117,16 @@ function keptFlags(former: Contract['flags'], flags: Readonly<Record<string, str
   return { ...Object.fromEntries(kept), ...flags };
 }
 
-/** Returns the permission mode among the client's own options, or null. */
+/** Returns the permission mode among the client's own options, or null. Throws `usage` for two different ones. */
 export function modeIn(rest: readonly string[]): string | null {
-  if (rest.includes('--dangerously-skip-permissions')) return 'bypassPermissions';
-  const at = rest.findIndex((word) => word === '--permission-mode' || word.startsWith('--permission-mode='));
-  if (at === -1) return null;
-  return rest[at]?.split('=')[1] ?? rest[at + 1] ?? null;
+  const modes = rest.flatMap((word, at) => {
+    if (word === '--dangerously-skip-permissions') return ['bypassPermissions'];
+    if (word === '--permission-mode') return [rest[at + 1] ?? ''];
+    return word.startsWith('--permission-mode=') ? [word.slice('--permission-mode='.length)] : [];
+  });
+  const [mode = null, other = mode] = new Set(modes);
+  if (other !== mode) throw new RalphError('usage', START_TEXTS.twoModes(`${mode}`, `${other}`));
+  return mode;
 }
 
 /** Reads the loop, its task and its arguments; a resumed loop keeps its task. Errors advise `command`. */
@@ -134,8 +143,7 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
   const names = Object.keys(args);
   if (task === null && !resumes && names.length > 0 && !existsSync(join(projectDir, DEFAULT_TASK)))
     throw new RalphError('usage', START_TEXTS.argsWithoutTask(names, DEFAULT_TASK));
-  // A start that replaces an unreadable contract reports which arguments must be given again.
-  const former = resumes ? nullIfRefused(() => readContract(files)?.contract ?? endedContract(files)) : null;
+  const former = resumes ? formerContract(files) : null;
   if (resumes && task === null && former === null && lastLoopIn(files) === null)
     throw new RalphError('no-loop', START_TEXTS.nothingToResume);
   return {
@@ -178,13 +186,17 @@ function restartedFolder({ values, files }: CommandContext): string | null {
   return task !== null && hasFolder(taskKind(task)) ? task : null;
 }
 
-function endedContract(files: LoopFiles): Contract | null {
+/** Returns the contract of a resumed loop; null for one that is not proved: another program may have written its options. */
+function formerContract(files: LoopFiles): Contract | null {
+  const found = findContract(files);
+  if (found === 'unreadable') return null;
+  if (found !== 'absent') return lossBy(() => proveContract(files)) === null ? found.contract : null;
   const last = lastLoopIn(files);
-  const stored = last && findEndedContract(files, last.loopId);
-  if (!stored) return null;
+  const ended = last && formerEvidence(files, last).former;
+  if (ended === null) return null;
   // `max_tasks` applies until the review, and an ended loop has been reviewed.
-  const { max_tasks: _, ...flags } = stored.contract.flags;
-  return { ...stored.contract, flags };
+  const { max_tasks: _, ...flags } = ended.contract.flags;
+  return { ...ended.contract, flags };
 }
 
 const TDD_TASK = '.claude/ralph/TDD.md';

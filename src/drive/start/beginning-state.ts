@@ -5,14 +5,9 @@ import { usedUpText } from '../../engine/messages.ts';
 import { resumedPlan } from '../../engine/plan/attempt.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { withKept } from '../../state/counters-file.ts';
-import { lastSeen } from '../../state/event-stream.ts';
-import {
-  type LoopFiles,
-  type ReadState,
-  readContract,
-  readCounters,
-  type StoredContract,
-} from '../../state/loop-files.ts';
+import { lastRecord, lastSeen, lastWhere } from '../../state/event-stream.ts';
+import type { LoopFiles, ReadState, StoredContract } from '../../state/loop-files.ts';
+import { findContract, readContract, readCounters } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { asleepMs } from '../../state/process/sleep-watch.ts';
 import { restoreState } from '../../state/restore-state.ts';
@@ -29,7 +24,9 @@ import type { Approved, StartRequest } from './stages.ts';
 export function checkExistingLoop(
   current: ReadState,
   { existing, consented }: Pick<StartRequest, 'existing' | 'consented'>,
+  files: LoopFiles,
 ): void {
+  if ((current.kind === 'absent' || current.kind === 'corrupt') && existing === 'refuse') refuseOverLost(files);
   if (current.kind !== 'loop' || current.state.status === 'ended') return;
   const { state } = current;
   if (clientAlive(state))
@@ -41,6 +38,19 @@ export function checkExistingLoop(
     const text = isAsked ? START_TEXTS.needsConsent : HOOK_TEXTS.interruptedLoop(state.iteration);
     throw new RalphError('refused', about(text, state));
   }
+}
+
+/** Throws `refused` where a loop has worked whose state file is lost: a new loop in its place would count from nothing. */
+function refuseOverLost(files: LoopFiles): void {
+  const found = findContract(files);
+  if (typeof found === 'string') return;
+  const { loopId } = found.contract;
+  const kept = readCounters(files);
+  const counted = kept?.loopId === loopId ? kept.iteration : 0;
+  const done = Math.max(counted, lastRecord(files, loopId)?.iteration ?? 0);
+  if (done === 0 || lastArchived(files)?.state.loopId === loopId) return;
+  const mode = lastWhere(files, loopId, ['loop.started', 'loop.resumed'])?.['mode'] === 'runner' ? 'runner' : 'hook';
+  throw new RalphError('refused', about(HOOK_TEXTS.stateLost(files.state, done), { name: files.name, mode }));
 }
 
 /** Returns whether a start continues a loop on which an agent may have worked. */
@@ -68,7 +78,7 @@ export function continueExistingLoop(
   files: LoopFiles,
 ): Continued {
   const { at, existing, consented } = request;
-  checkExistingLoop(current, request);
+  checkExistingLoop(current, request, files);
   const resumed = ({ state, wentBack }: Found): Continued => ({
     before: resumeState(state, at, consented, lastSeen(files, state)),
     wentBack,

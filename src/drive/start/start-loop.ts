@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { removePlaceholders } from '../../sandbox/placeholders.ts';
 import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
-import { findEndedContract, makeRuntimeDir, nameProject, orLogged } from '../../state/loop-files.ts';
+import { makeRuntimeDir, nameProject, orLogged } from '../../state/loop-files.ts';
 import { withState } from '../../state/with-state.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
@@ -67,8 +67,8 @@ function createLoop(approved: Approved, { before, wentBack }: Continued, left: L
   const tdd = tddTerms(files, { ...request, at }, before?.loopId ?? null);
   const list = listUnder(files, tdd);
   recordApproval(approved, { loopId, iteration: before?.iteration ?? 0 }, list);
-  const { live, lost } = left === null ? NEW_LOOP : formerEvidence(files, left);
-  const former = before === null ? null : ((live ?? findEndedContract(files, loopId))?.contract ?? null);
+  const { live, lost, former: found } = left === null ? NEW_LOOP : formerEvidence(files, left);
+  const former = found?.contract ?? null;
   const results = baseline === null ? formerBaseline(former, loopId) : { baseline: baseline.baseline };
   const built = buildContract({ ...terms, loopId, ...(tdd && { tdd }), ...results }).contract;
   const adopted = adoptedChanges(former && { contract: former, isLive: live !== null }, built, list);
@@ -107,7 +107,7 @@ function createLoop(approved: Approved, { before, wentBack }: Continued, left: L
   return { started: { loopId, files, state, stored, settings: resolved.settings, warnings }, event };
 }
 
-const NEW_LOOP = { live: null, lost: null };
+const NEW_LOOP = { former: null, live: null, lost: null };
 
 function startWarning(path: string, message: string): Problem {
   return { path, line: null, column: null, value: undefined, rule: 'start', message, severity: 'warning' };

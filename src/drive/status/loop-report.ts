@@ -233,9 +233,10 @@ export function endedLoopOf(state: LoopState, path: string, notices: readonly Sh
 
 /** Returns the names of all loops that have files in a project, the default one (null) first. */
 export function loopNames(projectDir: string, env: NodeJS.ProcessEnv): (string | null)[] {
-  const { runtimeDir } = loopFiles(projectDir, null, env);
-  const names = isFolder(runtimeDir) ? loopNamesIn(runtimeDir) : [];
-  return names.sort((a, b) => (a === null ? -1 : b === null ? 1 : a < b ? -1 : 1));
+  const { runtimeDir, outsideDir } = loopFiles(projectDir, null, env);
+  // A contract is all that is left of a loop whose state was lost.
+  const names = [runtimeDir, outsideDir].flatMap((folder) => (isFolder(folder) ? loopNamesIn(folder) : []));
+  return [...new Set(names)].sort((a, b) => (a === null ? -1 : b === null ? 1 : a < b ? -1 : 1));
 }
 
 /** A loop of a project; `worktree` is null for a loop of the project itself. */

@@ -45,6 +45,8 @@ export const HOOK_TEXTS = {
   ),
   gone: ({ state, contract }: { readonly state: string; readonly contract: string }): Message =>
     advise(`This loop is lost: its state ${state} and its contract ${contract} are missing.`, 'Start over', 'start'),
+  stateLost: (path: string, done: number): Message =>
+    offer(`${path} is missing or unreadable; its loop has done ${counted(done, 'iteration')}.`, RESUME_OR_RESTART),
   interruptedLoop: (done: number): Message =>
     offer(`Found an interrupted loop (${counted(done, 'iteration')} done); no process runs it.`, RESUME_OR_RESTART),
   carriedOver: (iteration: number, max: number): string =>
@@ -89,6 +91,8 @@ export const START_TEXTS = {
     `git settings changed since the loop started: ${names.join(', ')}. They apply from now on.`,
   noGitSettings:
     'a plan needs the settings of git at its start, but git took too long to list them. Check that "git status" works here, then run the command again.',
+  twoModes: (one: string, other: string): string =>
+    `the permission modes ${one} and ${other} contradict each other. Leave one out.`,
   noUndo: (why: string): string => `There will be no undo: ${why}`,
   uncommitted: (paths: readonly string[], canWorktree: boolean): string => {
     const apart = canWorktree ? ' To work without them, add --worktree.' : '';

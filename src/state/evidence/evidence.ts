@@ -336,9 +336,10 @@ export function listEvidence(files: LoopFiles, loopId: string): EvidenceOf['evid
   return Object.fromEntries(entries.map(([name, { is }]) => [name, FIXED.has(name) ? is : null]));
 }
 
-/** Returns the files of a loop that may have ended; its manifest has then been moved aside. */
+/** Returns the files of a loop that may have ended; its contract and its manifest have then been moved aside. */
 export function filesAtEnd(files: LoopFiles): LoopFiles {
-  return existsSync(files.evidence) ? files : { ...files, evidence: `${files.evidence}.ended` };
+  const present = (path: string): string => (existsSync(path) ? path : `${path}.ended`);
+  return { ...files, contract: present(files.contract), evidence: present(files.evidence) };
 }
 
 interface HeldDigest {

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { StoredContract } from '../../engine/schema/contract.ts';
-import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
+import { moveFolderAside, removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import type { Digests, EvidenceName, Manifest } from './evidence.ts';
@@ -15,9 +16,12 @@ import {
   writeManifest,
 } from './evidence.ts';
 
-/** Begins the evidence of a new loop, or of a resumed one, which keeps its entries unless its manifest is lost. */
+/** Begins evidence; that of a resumed loop stays unless its manifest is lost. Moves folders in its place aside. */
 export function beginEvidence(files: LoopFiles, loopId: string): void {
   withManifestLock(files, () => {
+    const { outsideDir, gitViews, snapshot } = files;
+    for (const path of [...Object.values(files), `${snapshot}.json`, `${snapshot}.look`])
+      if (path !== null && dirname(path) === outsideDir && path !== gitViews) moveFolderAside(path);
     if (manifestUnlessLost(files, loopId) !== null) return;
     const entries = manifestUnlessLost({ evidence: `${files.evidence}.ended` }, loopId)?.entries ?? {};
     writeManifest(files, loopId, entries, waitOfNew(entries, ''));

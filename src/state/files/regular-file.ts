@@ -95,6 +95,11 @@ export function namesIn(directory: string): string[] {
   return ifMissing(() => readdirSync(directory), []);
 }
 
+/** Moves a folder aside that stands where a file belongs, which no file can replace. */
+export function moveFolderAside(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true) renameSync(path, freePath(path, '.folder'));
+}
+
 export function removeIfThere(path: string): void {
   try {
     unlinkSync(path);

@@ -4,6 +4,7 @@ import type { EvidenceOf } from '../evidence/evidence.ts';
 import { EVIDENCE, evidenceLost, proveContract, readEvidenceRecord } from '../evidence/evidence.ts';
 import { storeEvidence } from '../evidence/store-evidence.ts';
 import {
+  ifOutOfReach,
   namesIn,
   realPathOf,
   removeIfThere,
@@ -176,16 +177,17 @@ export function adoptRunningBuild(
   return adoptVersions(files, { ...snapshot, own: [...snapshot.own, ...added] }, added, [], isKept);
 }
 
-/** Returns the kept content of a version; null if it was not kept, is damaged or is missing. */
+/** Returns the kept content of a version; null if it was not kept, is damaged or missing, or may not be read. */
 export function contentOf(files: LoopFiles, snapshot: Snapshot, version: KeptVersion): Buffer | null {
   const { offset, size, hash } = version;
   const path = packPath(files, snapshot);
   if (offset === null || statAt(path)?.isFile() !== true) return null;
-  return withDescriptor(path, 'r', 0, (descriptor) => {
+  const read = (descriptor: number): Buffer | null => {
     const bytes = Buffer.alloc(size);
     const length = size === 0 ? 0 : readSync(descriptor, bytes, 0, size, offset);
     return length === size && sha256(bytes) === hash ? bytes : null;
-  });
+  };
+  return ifOutOfReach(() => withDescriptor(path, 'r', 0, read), null);
 }
 
 function newPack(path: string, former?: Snapshot) {

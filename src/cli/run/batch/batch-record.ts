@@ -122,7 +122,8 @@ async function beginPlan(context: CommandContext): Promise<PlanBatch | null> {
   const atOnce = atOnceOf(context);
   const { context: own } = await runTask(context);
   const { files, task } = startTarget(own, 'run');
-  checkExistingLoop(readState(files.state), { existing: existingLoopPolicy(own.values), consented: true });
+  const existing = existingLoopPolicy(own.values);
+  checkExistingLoop(readState(files.state), { existing, consented: true }, files);
   const start = await planToStart(own, files, task, mayAsk);
   if (task === null || start === null) return null;
   if (lstatSync(join(projectDir, task)).isSymbolicLink())

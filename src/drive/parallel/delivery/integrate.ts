@@ -2,7 +2,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonText } from '../../../engine/messages.ts';
 import type { Delivery } from '../../../engine/schema/batch.ts';
-import { hashContract } from '../../../state/hash-contract.ts';
+import { filesAtEnd, lossBy, proveContract } from '../../../state/evidence/evidence.ts';
 import { findEndedContract } from '../../../state/loop-files.ts';
 import { areHooksPinned } from '../../../task/git/git-pins.ts';
 import { viewAtEnd } from '../../../task/git/git-view.ts';
@@ -285,7 +285,7 @@ function termsOf(
 ): Verified {
   const files = worktreeLoop(projectDir, name, env);
   const stored = findEndedContract(files, loopId);
-  if (stored === null || hashContract(stored.contract) !== stored.hash)
+  if (stored === null || lossBy(() => proveContract(filesAtEnd(files))) !== null)
     throw new RalphError('contract-missing', INTEGRATE_TEXTS.noContract(name, `${files.contract}.ended`));
   return { name, contract: stored.contract, setUp, copies };
 }

@@ -1,7 +1,6 @@
 import type { Contract } from '../../../engine/schema/contract.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import { recordNotice } from '../../../state/event-stream.ts';
-import { liveContract, unlessLost } from '../../../state/evidence/evidence.ts';
 import type { LoopFiles } from '../../../state/loop-files.ts';
 import type { GitPins } from '../../../task/git/run-git.ts';
 import { buildContract } from '../../../task/settings/build-contract.ts';
@@ -13,6 +12,7 @@ import { readTask } from '../../prompt/read-task.ts';
 import { tddTerms } from '../../tdd/scenario-list.ts';
 import { START_TEXTS } from '../../turn/messages.ts';
 import { prepareContract } from '../prepare-contract.ts';
+import { formerEvidence } from '../resume/former-evidence.ts';
 import { storeLoop } from '../store-loop.ts';
 
 /**
@@ -28,9 +28,7 @@ export function renewEvidence(
 ): Operated {
   return operate(files, env, at, (state) => {
     if (state.status !== 'paused' || state.paused.reason !== 'evidence-lost') return { kind: 'resume' };
-    const contract =
-      unlessLost(() => liveContract(files, state)?.contract ?? null, null) ??
-      newContract(files, env, at, bundleDir, state);
+    const contract = formerEvidence(files, state).live?.contract ?? newContract(files, env, at, bundleDir, state);
     if (pins === null && contract.policy.plan !== undefined) throw new RalphError('refused', START_TEXTS.noGitSettings);
     recordNotice(files, state, { at, kind: 'evidence', text: START_TEXTS.newStart('') });
     const task = taskKind(contract.taskPath) === 'checklist' ? readTask(files.projectDir, contract.taskPath) : null;

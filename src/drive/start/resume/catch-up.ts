@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path';
 import { unlessLost } from '../../../state/evidence/evidence.ts';
 import { beginEvidence } from '../../../state/evidence/store-evidence.ts';
-import { findEndedContract, type LoopFiles } from '../../../state/loop-files.ts';
+import type { LoopFiles } from '../../../state/loop-files.ts';
 import { changesOfUnchanged, readUnchanged } from '../../../state/snapshot/unchanged-files.ts';
 import { isSameVersion, versionAt } from '../../../state/snapshot/version.ts';
 import { unchangedSet } from '../../control/protection.ts';
@@ -24,9 +24,9 @@ export async function catchUpToResume(
 ): Promise<void> {
   const state = lastLoopIn(files);
   if (state === null) return;
-  const { live, lost } = formerEvidence(files, state);
-  const { contract } = live ?? findEndedContract(files, state.loopId) ?? {};
-  if (lost !== null || contract === undefined) return;
+  const { former, live, lost } = formerEvidence(files, state);
+  if (lost !== null || former === null) return;
+  const { contract } = former;
   beginEvidence(files, state.loopId);
   const isSettled = (): boolean => {
     if (readIntent(files, contract) !== null || readOpenTask(files, contract)?.move !== undefined) return false;

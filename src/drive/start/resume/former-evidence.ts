@@ -2,7 +2,7 @@ import type { Contract } from '../../../engine/schema/contract.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import type { TddRecord } from '../../../engine/schema/tdd.ts';
 import { recordNotice } from '../../../state/event-stream.ts';
-import { contractOrLoss, lossBy, proveEvidence } from '../../../state/evidence/evidence.ts';
+import { contractOrLoss, filesAtEnd, lossBy, proveContract, proveEvidence } from '../../../state/evidence/evidence.ts';
 import { findContract, findEndedContract, type LoopFiles, type StoredContract } from '../../../state/loop-files.ts';
 import { provedSnapshot, withSnapshotLock } from '../../../state/snapshot/snapshot.ts';
 import { viewOf } from '../../../task/git/git-view.ts';
@@ -15,14 +15,17 @@ import type { Approved } from '../stages.ts';
 import { consentTerms, diffTerms, requireApproved } from '../terms/consent-terms.ts';
 
 /**
- * Returns the contract under which a resumed loop was left; null for an ended loop, for a loop without a contract, and if
- * it is lost: `lost` then says why it cannot be trusted.
+ * Returns the contract under which a resumed loop was left, `live` unless the loop has ended: null for a loop without one, and
+ * for one whose digest does not prove it. `lost` says why it cannot be trusted.
  */
 export function formerEvidence(files: LoopFiles, state: LoopState) {
-  if (findContract(files) === 'absent' && findEndedContract(files, state.loopId) !== null)
-    return { live: null, lost: null };
-  const { stored, lost } = contractOrLoss(files, state);
-  return { live: stored?.contract.loopId === state.loopId ? stored : null, lost };
+  const hasEnded = state.status === 'ended' || findEndedContract(files, state.loopId) !== null;
+  const isLive = findContract(files) !== 'absent' || !hasEnded;
+  const own = isLive ? files : filesAtEnd(files);
+  const { stored, lost: gone } = contractOrLoss(own, state);
+  const lost = gone ?? (stored && lossBy(() => proveContract(own)));
+  const former = lost === null && stored?.contract.loopId === state.loopId ? stored : null;
+  return { former, live: isLive ? former : null, lost };
 }
 
 /** Returns the lost evidence of a loop that is to be resumed; null if there is none. Changes nothing. */

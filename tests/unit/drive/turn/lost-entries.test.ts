@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { renewEvidence } from '../../../../src/drive/start/live/renew-evidence.ts';
@@ -23,7 +23,15 @@ const LOSSES: Readonly<Record<string, (path: string, copy: string) => void>> = {
       path,
       readFileSync(path, 'utf8').replace(/\d(?=[^\d]*$)/, (digit) => `${(Number(digit) + 1) % 10}`),
     ),
+  'replaced by a folder': (path) => {
+    rmSync(path);
+    mkdirSync(join(path, 'more'), { recursive: true });
+  },
   'replaced by another file': (path) => writeFileSync(path, '{"made":"up"}\n'),
+  'replaced by a link to itself': (path) => {
+    rmSync(path);
+    symlinkSync(path, path);
+  },
   'put back as it was before': (path, copy) => copyFileSync(copy, path),
 };
 

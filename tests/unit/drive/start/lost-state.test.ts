@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { loopNames } from '../../../../src/drive/status/loop-report.ts';
+import { aProject, aStop, type Project, start, stateOf } from '../../../support/drive/drive-project.ts';
+import '../../../support/starts-processes.ts';
+
+const again = (project: Project, existing: 'refuse' | 'fresh' | 'resume') =>
+  start(project, true, existing, new Date().toISOString());
+
+for (const [how, lose] of [
+  ['missing', (path: string) => rmSync(path)],
+  ['torn', (path: string) => writeFileSync(path, '{')],
+] as const)
+  test(`a start refuses where the state of a loop that has worked is ${how}, and a resume keeps its counts`, async (t) => {
+    const project = aProject(t);
+    start(project, true);
+    await aStop(project);
+    const { files } = project;
+    const { iteration, loopId } = stateOf(project);
+    assert.equal(iteration, 1);
+    lose(files.state);
+    assert.throws(
+      () => again(project, 'refuse'),
+      (error: Error) =>
+        error.message.includes(`${files.state} is missing or unreadable; its loop has done 1 iteration.`),
+    );
+    assert.deepEqual(loopNames(project.directory, project.env), [null], 'the loop is found');
+    again(project, 'resume');
+    assert.deepEqual([stateOf(project).loopId, stateOf(project).iteration], [loopId, 1]);
+    lose(files.state);
+    again(project, 'fresh');
+    assert.equal(stateOf(project).iteration, 0);
+  });
+
+test('control: a start whose state is missing can be repeated while its loop has done nothing', (t) => {
+  const project = aProject(t);
+  start(project, true);
+  rmSync(project.files.state);
+  again(project, 'refuse');
+  assert.equal(stateOf(project).iteration, 0);
+});
