@@ -38,7 +38,7 @@ export function takeAllowRequest(files: LoopFiles, agentPid: number | null): Ask
   removeIfThere(files.allowRequest);
   const { pid, startedAt, call } = request;
   if (typeof pid !== 'number' || typeof startedAt !== 'string' || typeof call !== 'string')
-    return { refused: 'it cannot be told who asks' };
+    return { refused: 'who asks is unknown' };
   if (!isAlive({ pid, startedAt })) return { refused: 'that process is not running' };
   if (commandOf(pid)[0] !== titleFor(call)) return { refused: `process ${pid} did not ask` };
   const line = [pid, ...ancestors(pid)];

@@ -23,8 +23,8 @@ export const PROTECTION_TEXTS = {
   failed: (list: string, found: Found): string =>
     `${list}: found changed ${momentOf(found)}, and could not be restored, because the snapshot has no copy, or the file or folder is immutable, mounted or read-only.`,
   usersChange: (list: string): Message =>
-    advise(`${list}: changed by no call of the agent, so the change was kept.`, 'Adopt it', 'accept'),
-  leftAlone: (list: string): string => `${list}: changed by no call of the agent, and left.`,
+    advise(`${list}: no call of the agent made this change, so it was kept.`, 'Adopt it', 'accept'),
+  leftAlone: (list: string): string => `${list}: no call of the agent made this change, so it was left.`,
   outside: (list: string, found: Found): string =>
     `${list}: found changed ${momentOf(found)}. It is outside the project, where ralph-loop writes nothing.`,
   toAgent: (list: string): string =>

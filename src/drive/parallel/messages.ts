@@ -123,7 +123,7 @@ export const INTEGRATE_TEXTS = {
   noContract: (name: string, path: string): string =>
     `the checks of ${name} are unknown: ${path} is lost or was changed.`,
   red: (name: string, branch: string, commit: string, reasons: readonly string[]): string =>
-    `${name}: ${branch} was not integrated, because its checks do not pass on a clean checkout of ${commit}: ${heads(reasons)}. What they need beside the commit comes from worktree_copy and worktree_setup.\n${reasons.join('\n')}`,
+    `${name}: ${branch} was not integrated, because its checks do not pass on a clean checkout of ${commit}: ${heads(reasons)}. If they need more than the commit, set worktree_copy or worktree_setup.\n${reasons.join('\n')}`,
   redTogether: (name: string, branch: string, reasons: readonly string[]): string =>
     `${name}: the merge of ${branch} was undone, because checks fail on the result: ${heads(reasons)}. The branch is unchanged.\n${reasons.join('\n')}`,
   moves: (name: string): string =>

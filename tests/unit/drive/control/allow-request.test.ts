@@ -42,7 +42,7 @@ test("a program of the agent cannot ask to allow a denied call, also not in anot
   assert.deepEqual(ask({ ...own, call: 'toolu_2' }), { refused: `process ${pid} did not ask` });
   assert.deepEqual(ask({ ...own, startedAt: 'x:1' }), { refused: 'that process is not running' });
   for (const torn of [{}, { pid, call: CALL }, { ...own, startedAt: null }]) {
-    assert.deepEqual(ask(torn), { refused: 'it cannot be told who asks' });
+    assert.deepEqual(ask(torn), { refused: 'who asks is unknown' });
   }
   const marked = await attack(t, { CLAUDECODE: '1', RALPH_LOOP_ID: 'a' });
   assert.deepEqual(marked.ask({ ...identityOf(marked.pid), call: CALL }), {

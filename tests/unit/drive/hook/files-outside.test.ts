@@ -168,7 +168,7 @@ test('a protected file that changes while only other kinds of calls run is the u
     const project = aProtectedLoop(t);
     const { after } = await call(project, () => void spoil(project), { tool, input });
     assert.equal(textOf(join(project.directory, 'tests/file-0.ts')), 'by hand\n', tool);
-    assert.match(after?.systemMessage ?? '', /file-0\.ts \(changed\): changed by no call of the agent/, tool);
+    assert.match(after?.systemMessage ?? '', /file-0\.ts \(changed\): no call of the agent made this change/, tool);
   }
   for (const [tool, input] of [
     ['Bash', { command: 'node job.mjs' }],

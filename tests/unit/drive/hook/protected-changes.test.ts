@@ -73,7 +73,7 @@ test('a change between two calls is the user’s: it is kept, reported and becom
   const { before, after } = await call(project, () => undefined);
   assert.match(
     before?.systemMessage ?? '',
-    /tests\/file-0\.ts \(changed\): changed by no call of the agent, so the change was kept\. Adopt it: .* accept/,
+    /tests\/file-0\.ts \(changed\): no call of the agent made this change, so it was kept\. Adopt it: .* accept/,
   );
   assert.equal(before?.hookSpecificOutput, undefined);
   assert.equal(after, null);
@@ -117,7 +117,7 @@ test('a change at the end of the turn is the user’s if nothing ran, and the ag
   await call(project, () => undefined);
   put(path, 'by hand\n');
   const first = await aStop(project, { prompt_id: 'p1' });
-  assert.match(first?.systemMessage ?? '', /tests\/file-0\.ts \(changed\): changed by no call/);
+  assert.match(first?.systemMessage ?? '', /tests\/file-0\.ts \(changed\): no call of the agent made this change/);
   assert.equal(textOf(path), 'by hand\n');
   await preToolUse(asked(project, 'server', { command: 'node server', run_in_background: true }));
   await postToolUse(ended(project, 'server', { command: 'node server', run_in_background: true }));
