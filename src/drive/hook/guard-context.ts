@@ -10,7 +10,7 @@ import { homeFolder, managedDir } from '../../state/home-folder.ts';
 import { type LoopFiles, outsideRoot } from '../../state/loop-files.ts';
 import { runningBundle } from '../../state/process/program.ts';
 import { MADE_BY_TOOLS } from '../../task/left-out.ts';
-import { guardedBranches } from '../../task/settings/main-branches.ts';
+import { MAIN_BRANCHES } from '../../task/settings/main-branches.ts';
 import {
   configFiles,
   DECISIONS,
@@ -135,7 +135,7 @@ function scopeOf(task: OpenTask | null, { guardrails }: Contract): TaskScope {
     // Otherwise the verdict compares the files with git.
     entries: task?.scope.length ? [...task.scope, ...(task.strayed ?? []), ...MEMORY] : [],
     free: MADE_BY_TOOLS.filter((name) => name !== '.git'),
-    noPushTo: guardedBranches(guardrails),
+    noPushTo: guardrails.lifted?.includes('push-main') ? [] : MAIN_BRANCHES,
   };
 }
 

@@ -88,20 +88,11 @@ function isCompleted({ comments }: Issue): boolean {
   );
 }
 
-interface Labelled {
-  readonly taken: readonly Issue[];
-  /** Numbers of issues that a loop of this user has completed. */
-  readonly completed: readonly number[];
-  /** Numbers of issues that gh does not return, each with the reason. */
-  readonly refused: readonly (readonly [number: number, why: string])[];
-  /** Number of issues that do not fit into this run. */
-  readonly left: number;
-  /** True if there may be more issues with the label, older than those that gh listed. */
-  readonly isCut: boolean;
-}
-
-/** Reads the open issues with a label that no loop has completed, oldest first; gh lists the newest. */
-export function issuesWith(from: Gh, label: string): Labelled {
+/**
+ * Reads the open issues with a label, oldest first; gh lists the newest. `completed`: a loop of this user has completed them;
+ * `refused`: gh does not return them, with the reason; `left`: number that does not fit into this run; `isCut`: there may be older ones.
+ */
+export function issuesWith(from: Gh, label: string) {
   const words = [
     'issue',
     'list',

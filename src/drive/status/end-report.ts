@@ -11,7 +11,7 @@ import { findEndedContract, type LoopFiles, log, noticesOf } from '../../state/l
 import { callHere } from '../../state/process/program.ts';
 import type { RecordedTree } from '../../task/git/record-tree.ts';
 import { changedRepositories, onScreen, recordTree, refOf, repositoryAround } from '../../task/git/record-tree.ts';
-import { changesBetween, type StartPoint, showCommand, startPointOf } from '../../task/git/start-point.ts';
+import { changesBetween, gitIn, type StartPoint, startPointOf } from '../../task/git/start-point.ts';
 import { commandLine, type Message } from '../../text/message.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
 import { unrecordedIterations } from '../records/journal.ts';
@@ -157,7 +157,7 @@ async function gathered(
       ended.as !== 'complete'
         ? commandLine(ended.next ?? { command: 'resume' }, loop)
         : isChanged && point && end
-          ? showCommand(files.projectDir, point.tree, end)
+          ? `${gitIn(files.projectDir)} diff ${point.tree.commit.slice(0, 12)} ${end.commit.slice(0, 12)}`
           : null,
   };
 }

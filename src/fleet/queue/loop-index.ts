@@ -190,17 +190,11 @@ export const OVER: ReadonlySet<QueueState> = new Set(['ended', 'failed', 'forgot
 /** Factor: BullMQ stores the instant of a delayed job in the upper bits of its score. */
 const DELAY_SHIFT = 0x1000;
 
-/** Requested loops, and their total number. */
-interface FleetList {
-  /** Active loops first, then waiting, queued and ended ones; the newest first within each group. */
-  readonly loops: readonly FleetLoop[];
-  readonly total: number;
-  /** Numbers of jobs by state; null if `loops` is complete. */
-  readonly counts: Readonly<Partial<Record<QueueState, number>>> | null;
-}
-
-/** Reads at most `most` loops: the cost grows with these, not with all loops on the server. */
-export async function fleetStatus(server: FleetServer, most: number): Promise<FleetList> {
+/**
+ * Reads at most `most` loops: the cost grows with these, not with all loops on the server. Active ones come first, then waiting,
+ * queued and ended ones; the newest first within each group. `counts` has the jobs by state; null if `loops` is complete.
+ */
+export async function fleetStatus(server: FleetServer, most: number) {
   const total = await server.redis.hlen(KEYS.loops);
   const isWhole = total <= most;
   const accounts = await accountsOf(server);

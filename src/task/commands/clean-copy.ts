@@ -100,14 +100,8 @@ function sweepCopies(root: string): void {
   }
 }
 
-interface Copied {
-  /** Root of the working tree. */
-  readonly top: string;
-  readonly lacks: readonly string[];
-}
-
-/** Copies the project or the commit; null if git does not answer. */
-async function copyProject(request: CopyRequest, to: string): Promise<Copied | null> {
+/** Copies the project or the commit, and returns the root of its working tree; null if git does not answer. */
+async function copyProject(request: CopyRequest, to: string) {
   const { contract, projectDir, commit, options } = request;
   const places = await runGit(projectDir, askPlaces(['--show-toplevel'], ['HEAD^{commit}']), options);
   if (places.kind !== 'answer') return null;

@@ -166,9 +166,9 @@ export function checkResult({ name, run, timeoutSeconds }: CommandDefinition, en
 
 /** Maximum length of what a package printed before its tests failed. */
 const MAX_PART = 6000;
-/** With this option, npm and pnpm pass silently if no package has the script. */
-const OPTIONAL = /^(?!.*\s(?:-s|--silent)\b).*\s--if-present\b/;
-const NO_SCRIPT = 'exit code 0, but --if-present found no script to run, which proves nothing.';
+/** With these words, npm, pnpm and yarn pass silently if no package has the script. */
+const OPTIONAL = /^(?!.*\s(?:-s|--silent)\b).*\s(?:--if-present|workspaces\s+foreach)\b/;
+const NO_SCRIPT = 'exit code 0, but no package had the script to run, which proves nothing.';
 /** A call of a test runner with another reporter, or passing without tests; and one that runs none. */
 const UNCOUNTED =
   /(?:^|[\s/])(?:jest|vitest|mocha|ava|tap|playwright|rspec|--test)\s(?:.*\s)?(?:-[Rf]|--(?:test-)?reporters?|--format|--pass-?[Ww]ith-?[Nn]o-?[Tt]ests|--list-?[Tt]ests)(?:[\s=]|$)/;
@@ -233,7 +233,7 @@ function calls(form: RegExp, run: string, printed: string): boolean {
 }
 
 /** Lines that a package manager prints even if it runs nothing: how many packages it has looked at, and warnings. */
-const IDLE_LINE = /^(?:|Scope: .*|npm (?:warn|WARN|notice)\b.*| ?WARN .*)$/;
+const IDLE_LINE = /^(?:|Scope: .*|Done in [\dms .]+|npm (?:warn|WARN|notice)\b.*| ?WARN .*)$/;
 
 /** Says why a command whose scripts changed was not run, and how to continue. */
 export function changedText(what: string): string {

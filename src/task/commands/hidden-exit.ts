@@ -54,6 +54,10 @@ function hiddenBelow(run: string, isCounted: boolean, folder: string, depth: num
   for (const words of DECIDES_ALONE.test(run) ? [] : commandWords(run)) {
     if (words[0] === 'cd') base = resolve(base, words[1] ?? '');
     if (IS_IDLE.test(words.join(' '))) continue;
+    if (isEmptyTypeCheck(words, base)) {
+      found ??= 'runs tsc on a tsconfig.json that lists no files: add "-b", which checks its references.';
+      continue;
+    }
     const script = scriptOf(words, base);
     if (script === null || script.texts.length === 0) return null;
     for (const text of script.texts.filter((each) => !IS_IDLE.test(each))) {
@@ -65,6 +69,14 @@ function hiddenBelow(run: string, isCounted: boolean, folder: string, depth: num
     }
   }
   return found;
+}
+
+/** Without -b or -p, tsc passes over a tsconfig.json whose only content is references. */
+function isEmptyTypeCheck(words: readonly string[], folder: string): boolean {
+  const call = words.join(' ');
+  if (!/^(?:(?:npx|yarn|pnpm(?: exec)?|bunx) )?(?:\S*\/)?(?:vue-)?tsc(?: --?\w+)*$/.test(call)) return false;
+  const config = readRegularFile(resolve(folder, 'tsconfig.json')) ?? '';
+  return !/ --?(?:b|build|p|project)\b/.test(call) && /"files"\s*:\s*\[\s*\]/.test(config) && !/"include"/.test(config);
 }
 
 /** Returns the texts that a command runs, all of which must pass; null if it runs anything else. */

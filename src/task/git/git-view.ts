@@ -200,11 +200,6 @@ export async function askUnderPins(
   return (await openView(projectDir, head, options)) ?? ((words) => runGit(projectDir, words, options));
 }
 
-/** Returns the commit that the loop's view shows; null if it has no view, or the view shows none yet. */
-export function viewedCommit({ view }: GitOptions): string | null {
-  return view?.index()?.commit ?? null;
-}
-
 /** Updates the view to a commit. An index that this loop did not write is read again. */
 async function openView(
   projectDir: string,

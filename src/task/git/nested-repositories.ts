@@ -65,14 +65,8 @@ export function linkTarget(directory: string, path: string, target: string): Lin
   return isOfProject ? 'path' : 'outside';
 }
 
-/** A committed link, relative to the root of the work tree, and its target as text. */
-interface CommittedLink {
-  readonly path: string;
-  readonly target: string;
-}
-
-/** Returns the links that were added or changed between two commits; `git` returns git's output. */
-export function changedLinks(git: (...words: string[]) => string, from: string, to: string): CommittedLink[] {
+/** Returns the links that were added or changed between two commits, with their targets as text; `git` returns git's output. */
+export function changedLinks(git: (...words: string[]) => string, from: string, to: string) {
   const parts = git('diff', '--raw', '--no-abbrev', '--no-renames', '-z', from, to).split('\0');
   return parts.flatMap((part, index) => {
     const [, object] = /^:\d+ 120000 \w+ (\w+)/.exec(part) ?? [];

@@ -4,7 +4,7 @@ import { quoted } from '../../text/quote.ts';
 import { isLoopsOwn } from '../left-out.ts';
 import { isWithin, repositoryRoot } from '../project-file.ts';
 import { WORKTREES } from '../task-file.ts';
-import { STATUS, statusUnderPins, viewedCommit } from './git-view.ts';
+import { STATUS, statusUnderPins } from './git-view.ts';
 import { askPlaces, type GitOptions, partsOf, placesIn, runGit } from './run-git.ts';
 
 export interface Repository {
@@ -34,7 +34,7 @@ export async function readRepository(
   placed: Promise<{ readonly top: string; readonly prefix: string; readonly gitDir: string } | null> | null = null,
 ): Promise<Repository | string> {
   const ask = (words: readonly string[]) => runGit(projectDir, words, options);
-  const known = viewedCommit(options);
+  const known = options.view?.index()?.commit ?? null;
   const place = async () => {
     const found = await ask(askPlaces(['--show-toplevel'], ['--show-prefix'], ['--absolute-git-dir']));
     const [top = '', prefix = '', gitDir = ''] = found.kind === 'answer' ? placesIn(found.text) : [];

@@ -100,10 +100,6 @@ export async function changesBetween(
   };
 }
 
-export function showCommand(projectDir: string, start: RecordedTree, end: RecordedTree): string {
-  return `${gitIn(projectDir)} diff ${start.commit.slice(0, 12)} ${end.commit.slice(0, 12)}`;
-}
-
 /** Returns how the user calls git for a project, which is named if it is a worktree or if the user is outside it. */
 export function gitIn(projectDir: string): string {
   return mainProjectOf(projectDir) === null && callHere().elsewhere?.isFound !== false

@@ -27,16 +27,11 @@ const UNREAD = 'unread';
 
 const MOST_BYTES = 64 * 1024 * 1024;
 
-interface ContractPins {
-  /** Hashes of files that must not change, by key: a path, `PATH#PART` of a structured file, or `~/PATH`. */
-  readonly scripts: Record<string, string>;
-  /** Hashes of files that the end report merely names if they change. */
-  readonly watched: Record<string, string>;
-  readonly programs: readonly string[];
-}
-
-/** Pins the files that the validation and task commands rely on, in any iteration. */
-export function contractPins(terms: Terms): ContractPins {
+/**
+ * Pins the files that the validation and task commands rely on, in any iteration: hashes by key, a path, `PATH#PART` of a structured
+ * file, or `~/PATH`. Those of `watched` may change; the end report names them.
+ */
+export function contractPins(terms: Terms) {
   const { projectDir, task, mayChange = [], verifyIn } = terms;
   const setup = verifyIn?.setup ?? null;
   const found: Pins[] = [...terms.validation.map(({ run }) => run), ...(setup === null ? [] : [setup])].map((run) =>

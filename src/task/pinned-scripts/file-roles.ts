@@ -1,11 +1,3 @@
-/** What a command does with the words that may name files. A file that it only reads or writes has no role. */
-interface FileRoles {
-  /** Files that the command runs or that configure it. */
-  readonly runs: readonly string[];
-  /** Arguments of an unknown program, which may run those that are executable. */
-  readonly passes: readonly string[];
-}
-
 interface Interpreter {
   readonly names: RegExp;
   /** Options and subcommands with which it only reads its files, to check their syntax or run them as tests. */
@@ -135,8 +127,11 @@ export function isDryRun(words: readonly string[]): boolean {
   });
 }
 
-/** Returns the roles of the words after the first. `isThere` says whether a word names an existing file. */
-export function fileRoles(words: readonly string[], isThere: (word: string) => boolean): FileRoles {
+/**
+ * Returns the files that a command runs or that configure it, and what it `passes` to an unknown program, which may run them.
+ * `isThere` says whether a word names an existing file.
+ */
+export function fileRoles(words: readonly string[], isThere: (word: string) => boolean) {
   const [runs, passes]: [string[], string[]] = [[], []];
   if (isData(words) || isDryRun(words)) return { runs, passes };
   let readsFrom = Number.POSITIVE_INFINITY;

@@ -23,6 +23,7 @@ const DOUBLES =
 const HELPERS = /(?:^|[/._-])(?:helpers?|support|setup|assertions?|matchers?|expected|golden|data)(?:[/._-]|$)/i;
 /** Pattern for folders with code under test: in some languages, tests and code share a file. */
 const SOURCES = /^(?:.*\/)?(?:src|lib|app|pkg|internal|cmd)\//;
+/** Folders that hold what tools made, as those with a dot do. */
 const BUILT = new Set('vendor target dist build coverage venv'.split(' '));
 const SNAPSHOT = /\.(?:snap|ambr)$|(?:^|\/)(?:__)?(?:tap-)?snapshots(?:__)?\//i;
 
@@ -67,11 +68,6 @@ function isHelper(path: string): boolean {
   return HELPERS.test(path) && !isInSources(path);
 }
 
-/** Returns whether a folder of the project contains files made by tools. */
-function isLeftOut(folder: string): boolean {
-  return /(?:^|\/)\.[^/]+$/.test(folder) || BUILT.has(folder);
-}
-
 /** Returns the content of a file; null if it is missing or cannot be read. */
 export function bytesOf(path: string): Buffer | null {
   return ifOutOfReach(() => (statSync(path).isFile() ? readFileSync(path) : null), null);
@@ -83,7 +79,7 @@ export function filesOf(projectDir: string, covers: (path: string) => boolean): 
   const { files } = listFiles({
     roots: [projectDir],
     covers: (path) => covers(within(path)),
-    skips: (folder) => isLeftOut(within(folder)),
+    skips: (folder) => /(?:^|\/)\.[^/]+$/.test(within(folder)) || BUILT.has(within(folder)),
   });
   return files.map(within);
 }

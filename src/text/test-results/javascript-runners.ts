@@ -12,6 +12,7 @@ const NESTED = /^(?: {4}(?:not )?ok \d| {2}[✔✖] )/;
 export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
   // TAP: node:test, tape, node-tap, ava --tap, bats, prove
   {
+    opens: /^TAP version 1[34]$/,
     totals: [
       /^# tests +\d+$/, // includes what was skipped
       /^# (?<pairs>(?:pass|fail|cancelled|skip|skipped|todo) +\d+)$/,
@@ -49,7 +50,8 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
   {
     totals: [/^ℹ tests +\d+$/, /^ℹ (?<pairs>(?:pass|fail|cancelled|skipped|todo) +\d+)$/],
     list: { begins: /^(?:✖ failing tests|Failed tests):$/ },
-    failed: [/^ *✖ (?<name>.+) \([\d.]+ms\)(?: #.*)?$/],
+    // With a note behind it, it was expected to fail.
+    failed: [/^ *✖ (?<name>.+) \([\d.]+ms\)$/],
     begins: /^test at (?<file>.+):(?<line>\d+):\d+$/,
     reasons: [/^ +(?<message>\w*Error(?: \[\w+\])?: .+|'.+')$/],
     emptyFile: [new RegExp(`^✔ ${NODE_FILE} \\([\\d.]+ms\\)$`)],
@@ -57,8 +59,11 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
   },
   // jest, vitest, Pest
   {
+    opens: /^ RUN {2}v\d/,
     totals: [
-      /^\s*Tests:? +(?<list>\d.*)$/,
+      // Jest indents by four blanks what a test prints.
+      /^(?! {3,5}\S)\s*Tests:? +(?<list>\d.*)$/,
+      /^ {5}(?<part>Errors +\d+) errors?$/, // vitest, outside a test
       // A file that could not be run is not a test in the total.
       /^ {2}● (?:\S.* › )?Test suite failed to run(?<part>)(?<partFail>)$/,
       /^ *FAIL +(?:\|[^|]*\| +)?\S+ \[ \S+ \](?<part>)(?<partFail>)$/,
@@ -70,17 +75,18 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
       /^ {2}● (?<name>.+)$/,
       /^ *FAIL +(?:\|[^|]*\| +)?(?<file>[^>\s][^>]*?) > (?<name>.+)$/,
       /^ *FAILED +(?<name>\S.* > .+)$/,
+      /^⎯+ (?<name>Uncaught Exception|Unhandled Rejection) ⎯+$/,
     ],
     begins: /^(?: *(?:PASS|FAIL|RUNS) +\S+$|Test Suites: | Test Files )/,
   },
   // mocha, cypress
   {
     totals: [
-      /^\s*(?<list>\d+ (?:passing|failing))\b/,
-      /^\s*(?<list>\d+ pending)$/,
+      /^ {0,2}(?<list>\d+ (?:passing|failing))\b/,
+      /^ {0,2}(?<list>\d+ pending)$/,
       /^\["end",\{"suites":\d+,"tests":\d+,"passes":(?<passed>\d+),"pending":(?<skipped>\d+),"failures":(?<failed>\d+),/,
     ],
-    list: { begins: /^\s*\d+ failing$/ },
+    list: { begins: /^ {0,2}\d+ failing$/ },
     failed: [/^ {2}\d+\) (?<name>.+?):?$/],
     nameGoesOn: /^ {7,}(?<name>\S.*?):?$/,
   },
@@ -96,9 +102,9 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
   // ava
   {
     totals: [
-      /^\s*(?<passed>\d+) tests? passed$/,
-      /^\s*(?<failed>\d+) (?:tests? failed|uncaught exceptions?|unhandled rejections?)$/,
-      /^\s*(?<skipped>\d+) tests? (?:skipped|todo)$/,
+      /^ {0,2}(?<passed>\d+) tests? passed$/,
+      /^ {0,2}(?<failed>\d+) (?:tests? failed|uncaught exceptions?|unhandled rejections?)$/,
+      /^ {0,2}(?<skipped>\d+) tests? (?:skipped|todo)$/,
     ],
     nothing: [/^\s*(?:✘|✖|×)? ?(?:Couldn.t find any (?:files to test|(?:matching )?tests)|No tests found in )/],
     named: [/^ *(?:✘|✖) \[fail\]: (?<name>.+?)(?: Error thrown in test)?$/],
@@ -107,6 +113,7 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
   },
   // bun
   {
+    opens: /^bun test v\d/,
     totals: [/^ ?(?<list>\d+ (?:pass|fail|skip|todo))$/],
     nothing: [
       /^Ran 0 tests across /,
@@ -119,6 +126,7 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
   },
   // deno
   {
+    opens: /^running \d+ tests? from /,
     totals: [/^(?:ok|FAILED) \| (?<list>\d+ passed.*)$/],
     nothing: [/^error: No test modules found/],
     list: { begins: /^ ?ERRORS ?$/, ends: /^ ?FAILURES ?$/ },
@@ -127,6 +135,7 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
   },
   // playwright
   {
+    opens: /^Running \d+ tests? using /,
     totals: [/^ {2}(?<list>\d+ (?:passed|failed|skipped|flaky|interrupted))(?: \([\d.]+\w+\))?$/],
     nothing: [
       /^(?:Error: No tests found|Running 0 tests using|Listing tests:$|::notice title=🎭 Playwright Run Summary::$)/,

@@ -3,6 +3,7 @@ import type { Runner } from './runner.ts';
 export const OTHER_RUNNERS: readonly Runner[] = [
   // JUnit's XML, with one element on a line: node:test, bats, vitest, mocha
   {
+    totals: [/^\t<!-- (?<pairs>(?:pass|fail|cancelled|skipped|todo) \d+) -->$/], // node:test
     results: [
       /^\s*<testcase\b(?!.*<testcase\b).*<skipped\b(?<skip>)/,
       /^\s*<testcase\b(?!.*<testcase\b).*<(?:failure|error)\b(?<fail>)/,
@@ -19,6 +20,7 @@ export const OTHER_RUNNERS: readonly Runner[] = [
   },
   // pytest
   {
+    opens: /^=+ test session starts =+$/,
     totals: [
       /^(?:=+ +)?(?! )(?=.*\d (?:passed|failed|errors?|xfailed|xpassed|skipped|deselected)\b)(?<list>\d+ [a-z].*) in \d+(?:\.\d+)?s(?: \([\d:.a-z, ]+\))?\s*=*$/,
     ],
@@ -40,6 +42,7 @@ export const OTHER_RUNNERS: readonly Runner[] = [
   },
   // go test
   {
+    opens: /^=== RUN /,
     results: [/^--- PASS: (?<pass>)/, /^--- FAIL: (?<fail>)/, /^--- SKIP: (?<skip>)/],
     groups: [/^ok {2}\t(?!.*\[no tests to run\])/, /^FAIL\t(?<failed>\S+(?: \[[a-z ]+\])?)/],
     nothing: [
@@ -55,6 +58,7 @@ export const OTHER_RUNNERS: readonly Runner[] = [
   },
   // cargo test, nextest
   {
+    opens: /^running \d+ tests?$/,
     totals: [/^test result: \w+\. (?<list>.*)$/, /^\s*Summary \[[^\]]*\]\s+\d+(?:\/\d+)? tests? run: (?<list>.*)$/],
     named: [/^test (?<name>\S+) (?:- .+ )?\.\.\. FAILED$/],
     failed: [
@@ -122,6 +126,7 @@ export const OTHER_RUNNERS: readonly Runner[] = [
   },
   // minitest, test-unit
   {
+    opens: /^# Running:$/,
     totals: [/^(?<list>\d+ (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors, .*)$/],
     failed: [
       /^(?<name>[^\s#]+#\S+)(?: \[(?<file>.+):(?<line>\d+)\])?:$/,
@@ -131,7 +136,12 @@ export const OTHER_RUNNERS: readonly Runner[] = [
   },
   // phpunit
   {
-    totals: [/^OK \((?<list>\d+ tests?), \d+ assertions?\)$/, /^(?<pairs>Tests: \d+, Assertions: \d+.*)$/],
+    opens: /^PHPUnit \d.* by /,
+    totals: [
+      /^OK \((?<list>\d+ tests?), \d+ assertions?\)$/,
+      /^Tests: (?<skipped>\d+), Assertions: 0, (?:Warnings|Risky): \d+\.$/, // tests that assert nothing, or none at all
+      /^(?<pairs>Tests: \d+, Assertions: \d+.*)$/,
+    ],
     nothing: [/^No tests executed!$/],
     list: { begins: /^There (?:was|were) \d+ (?:failure|error)s?:$/, ends: /^There (?:was|were) \d+ / },
     failed: [/^\d+\) (?<name>[\w\\]+::\S.*)$/],
@@ -147,6 +157,7 @@ export const OTHER_RUNNERS: readonly Runner[] = [
   },
   // ctest
   {
+    opens: /^Test project /,
     totals: [
       /^\d+% tests passed, (?<failed>\d+) tests failed out of (?<all>\d+)$/,
       /^\s*\d+\/\d+ Test +#\d+: .*\*\*\*(?<partSkip>)Skipped/,

@@ -21,6 +21,8 @@ type Groups = Readonly<Record<string, string | undefined>>;
 export class RunnerCount {
   readonly #runner: Runner;
   readonly #known: RegExp;
+  /** A run has begun that has no total yet. */
+  isRunning = false;
   #isSeen = false;
   #hasSign: boolean;
   #totals: TestSums | null = null;
@@ -54,6 +56,7 @@ export class RunnerCount {
   reads(text: string): boolean {
     if (!this.#known.test(text)) return false;
     const isCount = this.#count(text);
+    this.isRunning = (this.isRunning && !isCount) || (this.#runner.opens?.test(text) ?? false);
     return this.#name(text) || isCount;
   }
 

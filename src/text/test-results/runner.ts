@@ -13,6 +13,8 @@ export function anyOf(patterns: readonly RegExp[]): RegExp {
  * another line); `letters` has one for each test. Or they are facts about a failed test: `name`, `file`, `line`, `message`.
  */
 export interface Runner {
+  /** Begins a run: up to its total, what other runners say is what a test prints. */
+  readonly opens?: RegExp;
   /** Totals of a run, which are added up. */
   readonly totals?: readonly RegExp[];
   /** Line without which apparent totals belong to another program. */

@@ -25,6 +25,7 @@ export class TestOutput {
   #current = '';
   #namesParts = false;
   #saidNoParts = false;
+  #ranParts = false;
   /** True if make ran nothing for a goal that tests, within another make or as the command's own goal. */
   #isIdleMake = false;
   #isIdleGoal = false;
@@ -59,8 +60,9 @@ export class TestOutput {
 
   #wrapperSays(text: string): void {
     this.#namesParts ||= NAMES_PARTS.test(text);
+    this.#ranParts ||= SOME_PARTS.test(text);
     this.#saidNoParts ||= NO_PARTS.some((pattern) => pattern.test(text));
-    const header = keyOf(HEADERS, text);
+    const header = this.#part(this.#current).isRunning ? null : keyOf(HEADERS, text);
     if (header !== null && this.#add(header, new OutputPart())) this.#current = header;
     this.#mark(this.#current, text);
   }
@@ -74,7 +76,7 @@ export class TestOutput {
   summary(): TestSummary | null {
     const all = [...this.#parts.values()].flatMap((part) => part.summaries());
     const isIdle = this.#isOnlyMake && (this.#isIdleGoal || (this.#isIdleMake && this.#isSilent));
-    if (all.length === 0 && !this.#saidNoParts && !isIdle) return null;
+    if (all.length === 0 && (!this.#saidNoParts || this.#ranParts) && !isIdle) return null;
     const sum = (key: 'run' | 'failed' | 'skipped'): number => all.reduce((total, each) => total + each[key], 0);
     return {
       run: sum('run'),
@@ -135,9 +137,13 @@ export class TestOutput {
   }
 }
 
+const newCounts = () => EACH.map(({ runner, known }) => new RunnerCount(runner, known));
+
 /** Output of one package or service. */
 class OutputPart {
-  readonly #runners = EACH.map(({ runner, known }) => new RunnerCount(runner, known));
+  #runners = newCounts();
+  /** What the runners had counted when a run began that has no total yet. */
+  #before: RunnerCount[] | null = null;
   /** Readers that recognised the last line. */
   readonly #readers = new Set<RunnerCount>();
   readonly output = new BoundedText();
@@ -147,8 +153,22 @@ class OutputPart {
   /** Reads a line that a runner recognises; returns whether one does. */
   reads(text: string): boolean {
     this.#readers.clear();
-    if (KNOWN.test(text)) for (const runner of this.#runners) if (runner.reads(text)) this.#readers.add(runner);
+    if (!KNOWN.test(text)) return false;
+    for (const runner of this.#runners) if (runner.reads(text)) this.#readers.add(runner);
+    const begun = (this.#before ?? this.#runners).find(({ isRunning }) => isRunning);
+    if (begun === undefined) {
+      // What a test printed of other runners does not count once its own run has a total.
+      this.#runners = this.#before ?? this.#runners;
+      this.#before = null;
+    } else if (this.#before === null) {
+      this.#before = this.#runners;
+      this.#runners = newCounts().with(this.#before.indexOf(begun), begun);
+    }
     return this.#readers.size > 0;
+  }
+
+  get isRunning(): boolean {
+    return this.#before !== null;
   }
 
   /** Passes the line to the runners that do not recognise it: it may explain a failed test. */
@@ -157,21 +177,14 @@ class OutputPart {
   }
 
   summaries(): TestSummary[] {
-    return this.#runners.filter(({ isSeen }) => isSeen).map((runner) => runner.summary());
+    return [...new Set([...(this.#before ?? []), ...this.#runners])]
+      .filter(({ isSeen }) => isSeen)
+      .map((runner) => runner.summary());
   }
 
   hasFailedTests(): boolean {
     return this.summaries().some(({ failed }) => failed > 0);
   }
-}
-
-/** A package or service whose output a wrapper interleaves with that of others. */
-export interface Part {
-  readonly key: string;
-  /** Line without the wrapper's prefix. */
-  readonly text: string;
-  /** True if nothing else writes such a prefix. */
-  readonly isSure: boolean;
 }
 
 const SCRIPT = String.raw`(?:[\w.-]+:)*(?:test|tests|spec|e2e|check|verify|ci)(?:[:.-][\w:.-]+)?`;
@@ -225,7 +238,13 @@ const NO_PARTS: readonly RegExp[] = [
   /^(?: WARNING +)?No tasks were executed\b/, // turbo
   /^(?:lerna \w+ (?:\w+ )?)?No (?:packages|projects) (?:found|matched|remain|with)\b/i, // lerna
   /^npm (?:warn|WARN) workspaces? .*no (?:workspaces|such script)/i,
+  /^(?:│ )?No tasks (?:affected by|found)\b/, // moon
+  /^(?:SKIPPED: +\S+: | {2}\S+: (?:SKIP|skipped tests)\b)/, // tox
+  /^\S.*\.{3,}(?:\(no files to check\))?Skipped$/, // pre-commit
+  /^warning: No Python files found under\b/, // ruff
 ];
+/** Says that another environment or hook did run. */
+const SOME_PARTS = /^(?: {2}\S+: (?:commands succeeded|OK\b)|\S.*\.{3,}(?:Passed|Failed)$)/; // tox, pre-commit
 
 /** Output of make for a goal that exists as a file or folder, or that has no commands. */
 const IDLE_MAKE = new RegExp(
@@ -233,10 +252,10 @@ const IDLE_MAKE = new RegExp(
 );
 
 /** Lines that a wrapper itself may have written. */
-const SPOKEN = anyOf([...HEADERS, ...FAILED, ...NO_PARTS, NAMES_PARTS]);
+const SPOKEN = anyOf([...HEADERS, ...FAILED, ...NO_PARTS, SOME_PARTS, NAMES_PARTS]);
 
-/** Returns the part to which a line belongs by its prefix; null if it has no prefix. */
-function prefixedPart(line: string, namesParts: boolean): Part | null {
+/** Returns the part to which a line belongs by its prefix, and the line without it (`isSure`: only a wrapper writes it); null without a prefix. */
+function prefixedPart(line: string, namesParts: boolean) {
   const likely = namesParts ? [...LIKELY, NAME_PREFIX] : LIKELY;
   for (const pattern of [...SURE, ...likely]) {
     const match = pattern.exec(line);

@@ -206,3 +206,21 @@ test('scripts that repeat blank lines and redirections are read to their end', (
   for (const text of [`a${'\n'.repeat(9000)}b`, `x;echo ${'1>&2'.repeat(3000)}(`])
     assert.equal(hidden(context, 'sh check.sh', shell(text)), null);
 });
+
+test('a type check is refused whose tsconfig.json lists no files', (context) => {
+  const solution = '{ "files": [], "references": [{ "path": "./tsconfig.app.json" }] }';
+  const files = { ...scripts({ types: 'tsc --noEmit' }), 'tsconfig.json': solution };
+  const why = /runs tsc on a tsconfig\.json that lists no files: add "-b"/;
+  for (const run of [
+    'tsc',
+    'npx tsc --noEmit',
+    'npm run types',
+    'node_modules/.bin/vue-tsc --noEmit',
+    'tsc && echo ok',
+  ])
+    assert.match(hidden(context, run, files) ?? '', why, run);
+  for (const run of ['tsc -b', 'npx tsc --build', 'tsc -p tsconfig.app.json', 'tsc a.ts', 'tsc --noEmit && npm test'])
+    assert.equal(hidden(context, run, files), null, run);
+  for (const config of ['{}', '{ "files": ["a.ts"] }', '{ "files": [], "include": ["src"] }'])
+    assert.equal(hidden(context, 'tsc', { 'tsconfig.json': config }), null, config);
+});

@@ -281,3 +281,17 @@ test('a test file that could not be run is a failure beside tests that passed', 
     assert.deepEqual([summaryOf(output)?.failed, isVacuousGreen(output)], [1, false], output);
   assert.equal(isVacuousGreen('warning: No matching test cases were run'), true);
 });
+
+test('what a test prints of another runner does not count, a run before or after it does', () => {
+  const vitest = ' RUN  v4.1.12 /project\n\nnot ok 1 - quoted\n\n      Tests  1 passed (1)\n';
+  const npm = vitest.replace('not ok', '> fixture@1.0.0 test\n> node --test\n\nnot ok');
+  const failed = '--- FAIL: TestX (0.00s)\nFAIL\texample.com/x\t0.1s\n';
+  for (const output of [vitest, npm]) {
+    assert.deepEqual([summaryOf(output)?.run, summaryOf(output)?.failed], [1, 0], output);
+    assert.equal(summaryOf(`${failed}${output}`)?.failed, 1, 'control: a run before it');
+    assert.equal(summaryOf(`${output}${failed}`)?.failed, 1, 'control: a run after it');
+    assert.equal(summaryOf(output.replace(/ +Tests .*\n/, ''))?.failed, 1, 'control: a run without a total');
+  }
+  const indented = '  console.log\n    Tests:       2 failed, 1 passed, 3 total\n\nTests:       1 passed, 1 total';
+  assert.deepEqual([summaryOf(indented)?.run, summaryOf(indented)?.failed], [1, 0], 'jest indents it');
+});
