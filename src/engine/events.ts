@@ -134,7 +134,7 @@ export type EngineEvent =
     }
   | { readonly type: 'turn-released'; readonly at: string; readonly why: 'background' | 'message' }
   | { readonly type: 'api-error'; readonly at: string; readonly error: ApiError }
-  | { readonly type: 'interrupted'; readonly at: string; readonly by: 'user' | 'signal' | 'client-exit' }
+  | { readonly type: 'interrupted'; readonly at: string; readonly by: 'signal' | 'client-exit' }
   | { readonly type: 'block-overridden'; readonly at: string }
   | {
       readonly type: 'suspended';

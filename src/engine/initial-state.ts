@@ -1,7 +1,6 @@
 import type { ChecklistCount } from '../text/markdown/lists.ts';
 import { tokens } from './events.ts';
 import { CLOSED_BREAKER } from './policy/breaker.ts';
-import { exactCost } from './policy/budget.ts';
 import { NOT_IDLE, stoppedFor, stoppedSince } from './policy/loop-time.ts';
 import { SCHEMA_VERSION } from './schema/constants.ts';
 import type { FourKeyState, LoopState, StateOf } from './schema/state.ts';
@@ -136,13 +135,12 @@ export interface ClientIdentity {
   readonly clientStartedAt: string | null;
 }
 
-/** Binds the loop to a client's session. Marks in another transcript no longer apply. `figure`: its cost as last reported. */
-export function bindSession<S extends LoopState>(state: S, client: ClientIdentity, figure: number | null = null): S {
+/** Binds the loop to a client's session. Marks in another transcript no longer apply, nor does what its cost counts from. */
+export function bindSession<S extends LoopState>(state: S, client: ClientIdentity, base: number | null = null): S {
   const sameSession = state.sessionId === client.sessionId;
   // A process id alone proves nothing: it may have been reused.
   const sameClient = state.clientPid === client.clientPid && state.clientStartedAt === client.clientStartedAt;
   if (sameSession && sameClient) return state;
-  const { costUsd } = state.usage;
   return {
     ...state,
     sessionId: client.sessionId,
@@ -150,8 +148,6 @@ export function bindSession<S extends LoopState>(state: S, client: ClientIdentit
     clientStartedAt: client.clientStartedAt,
     marks: sameSession ? state.marks : { ...state.marks, ...UNREAD },
     // A new session counts its cost from zero, after /clear too; a client that resumed an old one continues its figure.
-    usage: sameSession
-      ? state.usage
-      : { ...state.usage, costBaseUsd: figure === null ? null : exactCost(figure - (costUsd ?? 0)) },
+    usage: sameSession ? state.usage : { ...state.usage, costBaseUsd: base },
   };
 }

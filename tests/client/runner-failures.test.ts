@@ -105,7 +105,8 @@ test('refused credentials end the loop at once with advice, however patient the 
     assert.ok(project.model.mainRequests().length <= 4, `${project.model.mainRequests().length} requests`);
     const [end] = ofType(run.events, 'run.ended');
     assert.equal(end?.status, 'error');
-    assert.match(end?.message ?? '', /refused the credentials.*Log in again.*resume: ralph-loop resume\./);
+    assert.match(end?.message ?? '', /refused the credentials.*Log in again.*Resume: ralph-loop resume\./);
+    assert.match(end?.text ?? '', /Log in again \(claude, then \/login\)/, 'the screen shows only this text');
     assert.equal(project.iterations().length, 0);
   });
 });

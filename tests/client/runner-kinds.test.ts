@@ -20,7 +20,7 @@ const KINDS: readonly {
   {
     kind: 'billing',
     reply: status(400, { message: 'Your credit balance is too low to access the Anthropic API.' }),
-    told: /billing.*Fix the billing problem, then resume: ralph-loop resume/,
+    told: /billing.*Fix the billing problem\. Resume: ralph-loop resume/,
     ends: true,
     standIn: true,
   },

@@ -96,23 +96,24 @@ test('Esc is no news to the user who pressed it, a lost client or terminal is', 
   });
   const files = loopFiles(p.dir, null, p.env);
   const state = JSON.parse(readFileSync(files.state, 'utf8')) as Record<string, unknown>;
-  for (const [mode, by] of [
-    ['hook', 'signal'],
-    ['hook', 'user'],
-    ['runner', 'user'],
-    ['hook', 'client-exit'],
-    ['runner', 'signal'],
+  for (const [reason, by] of [
+    ['operator', undefined],
+    ['interrupted', 'signal'],
+    ['interrupted', undefined],
+    ['rate-limited', undefined],
+    ['interrupted', 'client-exit'],
   ] as const) {
-    const paused = { since: at, reason: 'interrupted', message: `${mode}, by ${by}`, resumesAt: null };
-    writeFileSync(files.state, JSON.stringify({ ...state, mode, status: 'paused', paused }));
-    const event = { type: 'loop.paused', at, loopId: String(state['loopId']), iteration: 1, reason: 'interrupted', by };
+    const paused = { since: at, reason, message: `${reason}, by ${by}`, resumesAt: null };
+    writeFileSync(files.state, JSON.stringify({ ...state, status: 'paused', paused }));
+    const event = { type: 'loop.paused', at, loopId: String(state['loopId']), iteration: 1, reason, by };
     notifyUser(files, at, [{ type: 'record-event', event }]);
   }
   const told = (): string[] =>
-    p.has('told') ? [...p.read('told').matchAll(/\w+, by [\w-]+/g)].map(String).sort() : [];
+    p.has('told') ? [...p.read('told').matchAll(/[\w-]+, by [\w-]+/g)].map(String).sort() : [];
+  const wanted = ['interrupted, by client-exit', 'rate-limited, by undefined'];
   // What came before them has been started before them.
-  await until('the last two', () => told().includes('hook, by client-exit') && told().includes('runner, by signal'));
-  assert.deepEqual(told(), ['hook, by client-exit', 'runner, by signal']);
+  await until('the last two', () => wanted.every((each) => told().includes(each)));
+  assert.deepEqual(told(), wanted);
 });
 
 test('each template has the format that its receiver expects', () => {

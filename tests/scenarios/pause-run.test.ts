@@ -35,7 +35,9 @@ test('a result that the agent finishes after a pause is verified and completes t
   const { over, said } = startRun(p, 'touch DONE; echo RALPH_AUDIT_COMPLETE_NO_FINDINGS');
   await until('the agent works', () => p.has('working'));
   assert.match(p.ralph(['status']).stdout, /^ *client +started by the run, which is alive$/m);
-  assert.equal(p.ralph(['pause']).code, 0);
+  const paused = p.ralph(['pause']);
+  assert.equal(paused.code, 0);
+  assert.match(paused.stdout, /^The loop is paused\. An agent at work finishes its turn first\. Resume: /);
   p.write('go', '');
   assert.equal(await over, 0, said());
   assert.equal(runs(p), 1);

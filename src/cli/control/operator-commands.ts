@@ -73,10 +73,11 @@ export const OPERATIONS: Readonly<Record<'stop' | 'cancel' | 'pause' | 'wake' | 
   },
   pause: {
     command: () => ({ kind: 'pause' }),
-    answer: ({ after }) =>
-      after.status === 'paused'
-        ? show(advise('The loop is paused.', 'Resume', 'resume'), after)
-        : `The loop is ${statusWords(after.status)}.`,
+    answer: ({ before, after }) => {
+      if (after.status !== 'paused') return `The loop is ${statusWords(after.status)}.`;
+      const more = before.status === 'running' ? ' An agent at work finishes its turn first.' : '';
+      return show(advise(`The loop is paused.${more}`, 'Resume', 'resume'), after);
+    },
   },
   wake: {
     command: () => ({ kind: 'wake' }),

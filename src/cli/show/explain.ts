@@ -1,13 +1,7 @@
 import { awaitedOfUser } from '../../drive/control/present-state.ts';
 import { storedEnd } from '../../drive/status/end-report.ts';
 import { undeliveredText } from '../../drive/status/ended-loop.ts';
-import {
-  describeLoop,
-  isSuspended,
-  type LoopReport,
-  liveStatus,
-  waitOfDriver,
-} from '../../drive/status/loop-report.ts';
+import { describeLoop, isSuspended, type LoopReport, liveStatus, waitOf } from '../../drive/status/loop-report.ts';
 import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
 import { currentIteration } from '../../engine/messages.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
@@ -151,7 +145,7 @@ export function standingOf(
   const at = driverAlive === false ? lastSeen(files, state) : state.lastRunAt;
   if (driverAlive === 'archived') return { status: state.status, at, ...EXPLAIN_TEXTS.putAway };
   if (driverAlive === true && isSuspended(state)) return { status: state.status, at, ...EXPLAIN_TEXTS.suspended };
-  const wait = driverAlive === false ? null : waitOfDriver(files, state);
+  const wait = driverAlive === false ? null : waitOf(files, state);
   if (wait !== null) return { status: state.status, at, ...EXPLAIN_TEXTS[wait.why](wait.until) };
   const awaited = driverAlive === false ? null : awaitedOfUser(state);
   if (awaited !== null) return { status: state.status, at, ...EXPLAIN_TEXTS[awaited] };

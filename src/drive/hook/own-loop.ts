@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../../engine/events.ts';
 import { bindSession, type ClientIdentity, needsMessage } from '../../engine/initial-state.ts';
-import { addUsage } from '../../engine/policy/budget.ts';
+import { addUsage, exactCost } from '../../engine/policy/budget.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
 import type { LiveState, LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
@@ -104,7 +104,8 @@ function bound(state: LoopState, client: ClientIdentity, context: DriverContext)
   const { usage, marks } = readUsage(state.marks.transcriptPath, state.marks);
   const former = { ...state, usage: addUsage(usageNow(context.files, state), usage, null), marks };
   const figure = readCost(context.files, client.sessionId);
-  const next = bindSession(returned ? { ...former, turn: 'rest' as const } : former, client, figure);
+  const base = figure === null ? null : exactCost(figure - (former.usage.costUsd ?? 0));
+  const next = bindSession(returned ? { ...former, turn: 'rest' as const } : former, client, base);
   // Usage in a resumed transcript was counted before; only new usage belongs to the loop.
   const fresh = next.marks.transcriptPath !== transcriptPath;
   return fresh ? { ...next, marks: readUsage(transcriptPath, next.marks).marks } : next;

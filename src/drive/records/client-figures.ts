@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { addUsage } from '../../engine/policy/budget.ts';
 import { READERS } from '../../engine/schema/constants.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -16,7 +15,6 @@ export function readCost(files: LoopFiles, sessionId: string): number | null {
 
 /** Returns the last cost of each session: a client continues from it when its user resumes the session. */
 function readCosts(files: LoopFiles): Fields {
-  if (!existsSync(files.cost)) return {};
   const { sessionId, costUsd, others } = readRecord<Fields>(files.cost) ?? {};
   return { ...fieldsOf(others), [String(sessionId)]: costUsd };
 }

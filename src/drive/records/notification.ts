@@ -121,14 +121,13 @@ function newsIn({ state }: LoopFiles, effects: readonly Effect[]) {
       return kind && { kind, status: effect.as, message: effect.message, ...(proof !== undefined && { proof }) };
     }
     const event = effect.type === 'record-event' ? effect.event : null;
-    // The user paused the loop by a command or by Esc.
-    if (event?.type !== 'loop.paused' || event['reason'] === 'operator' || event['by'] === 'user') continue;
-    const found = readState(state);
-    const loop = found.kind === 'loop' ? found.state : null;
-    // For a session's hook, Esc is a signal. When a client quits, its hook's signal precedes the news of its exit.
-    if (event['by'] === 'signal' && loop?.mode === 'hook') continue;
-    const paused = loop?.status === 'paused' ? loop.paused.message : '';
-    return { kind: 'paused' as const, status: 'paused', message: paused || `reason: ${String(event['reason'])}` };
+    // A command of the user or Esc is no news to them; a client that quits after Esc records its exit, too.
+    const isUsers = ['operator', 'interrupted'].includes(String(event?.['reason'])) && event?.['by'] !== 'client-exit';
+    if (event?.type === 'loop.paused' && !isUsers) {
+      const found = readState(state);
+      const paused = found.kind === 'loop' && found.state.status === 'paused' ? found.state.paused.message : '';
+      return { kind: 'paused' as const, status: 'paused', message: paused || `reason: ${String(event['reason'])}` };
+    }
   }
   return null;
 }

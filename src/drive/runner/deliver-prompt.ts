@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { windowText } from '../../engine/messages.ts';
 import { reachedWindow, spentOf } from '../../engine/policy/budget.ts';
 import { isWaited, untilTimeUp } from '../../engine/policy/loop-time.ts';
@@ -42,8 +43,9 @@ export async function deliverPrompt(runner: Runner, begun: Turn, prompt: Prompt)
 async function heldBack(runner: Runner, turn: Turn): Promise<Dispatched | null> {
   const { options } = runner;
   if (options.askPermit === undefined) return null;
+  const signal = turn.signal();
   const asked = options.askPermit(spentOf(turn.loaded.state.usage));
-  const permit = await Promise.race([asked, aborted(turn.signal())]);
+  const permit = signal.aborted ? null : await Promise.race([asked, once(signal, 'abort').then(() => null)]);
   if (permit === null) return { turn, effects: [] };
   const at = turn.context.now();
   switch (permit.kind) {
@@ -66,13 +68,6 @@ async function heldBack(runner: Runner, turn: Turn): Promise<Dispatched | null> 
     default:
       return permit satisfies never;
   }
-}
-
-function aborted(signal: AbortSignal): Promise<null> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(null);
-    signal.addEventListener('abort', () => resolve(null), { once: true });
-  });
 }
 
 async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<Dispatched | 'retry'> {
@@ -161,7 +156,7 @@ async function pauseInterrupted(runner: Runner, turn: Turn, run: FinishedRun): P
     if (restored !== null) runner.options.tell({ type: 'agent.notice', message: restored });
   }
   if (ended.effects.some(({ type }) => type === 'verify' || type === 'allow')) return ended;
-  const paused = dispatch(ended.turn, { type: 'interrupted', at: turn.context.now(), by: 'user' });
+  const paused = dispatch(ended.turn, { type: 'interrupted', at: turn.context.now(), by: 'signal' });
   return { turn: paused.turn, effects: [...ended.effects.filter((effect) => !isStep(effect)), ...paused.effects] };
 }
 

@@ -9,11 +9,11 @@ const MOST_RULES = 3;
 type Refusal = 'authentication' | 'billing' | 'invalid-request' | 'unguarded' | 'options';
 
 const REMEDIES: Record<Refusal, string> = {
-  authentication: 'Log in again (claude, then /login) or fix the API key, then resume',
-  billing: 'Fix the billing problem, then resume',
-  'invalid-request': "Fix the agent's command, the model or the settings, then resume",
-  options: 'Correct the options after --, or the file that they name, then resume',
-  unguarded: 'Guardrails are not enforced for this agent. Fix the client, then resume',
+  authentication: 'Log in again (claude, then /login) or fix the API key.',
+  billing: 'Fix the billing problem.',
+  'invalid-request': "Fix the agent's command, the model or the settings.",
+  options: 'Correct the options after --, or the file that they name.',
+  unguarded: 'Guardrails are not enforced for this agent. Fix the client.',
 };
 
 export const RUNNER_TEXTS = {
@@ -51,7 +51,8 @@ export const RUNNER_TEXTS = {
   retry: (message: string, delayMs: number, nth: number, most: number): string =>
     `${message} Trying again in ${formatDuration(Math.ceil(delayMs / 1000) * 1000)} (${nth} of ${most}).`,
   gaveUp: (message: string): Message => advise(`Stopped: ${message}`, 'Resume', 'resume'),
-  refused: (kind: Refusal, message: string): Message => advise(`Stopped: ${message}`, REMEDIES[kind], 'resume'),
+  refused: (kind: Refusal, message: string): Message =>
+    advise(`Stopped: ${message} ${REMEDIES[kind]}`, 'Resume', 'resume'),
   restored: (moved: string): string =>
     `The loop's state was changed by another program and was restored. The changed file is ${moved}.`,
   checkDenied: (check: string, option: string | null, ruled: string): string =>

@@ -138,7 +138,7 @@ function asLive(state: LoopState, files: LoopFiles): LiveLoop {
   const { costBaseUsd: _, ...usage } = usageNow(files, state);
   const checklist = checklistNow(files.projectDir, state.taskPath);
   const clientAlive = isDriverAlive(files, state);
-  const wait = clientAlive === false ? null : waitOfDriver(files, state);
+  const wait = clientAlive === false ? null : waitOf(files, state);
   return {
     active: true,
     ...pick(state, ['iteration', 'startedAt', 'lastRunAt']),
@@ -168,7 +168,7 @@ export function isSuspended({ clientPid }: LoopState): boolean {
 }
 
 /** Returns what the driver of a running loop waits for; a router also waits for its next subagent once it may start. Never throws. */
-export function waitOfDriver(files: LoopFiles, state: LoopState): DriverWait | null {
+export function waitOf(files: LoopFiles, state: LoopState): DriverWait | null {
   const { mode, status, loopId, epoch } = state;
   if (mode !== 'router') return driverWait(state, files, new Date().toISOString());
   const spawn = status === 'running' ? readRecord<Partial<SpawnRecord>>(files.spawn) : null;

@@ -28,7 +28,11 @@ export async function printStatusLine(
     const awaited = needs ?? waitText(driverWait(state, files, at), at);
     out(loopStatusLine(state, at, reportedCost(input)?.costUsd ?? null, awaited));
     // The client drops the message of an interrupted hook (Esc) and of StopFailure (measured).
-    if (state.status === 'paused') out(withPrefix(state.paused.message));
+    if (state.status === 'paused') {
+      // Its end says how to go on. The client indents each line by two cells, and cuts it.
+      const { wrapText } = await import('../../term/write-text.ts');
+      out(wrapText(withPrefix(state.paused.message), Number(env['COLUMNS']) - 4 || Number.POSITIVE_INFINITY));
+    }
   }
   const own = env['RALPH_USER_STATUS_LINE'];
   if (!own) return;
@@ -65,9 +69,8 @@ export function loopStatusLine(
 }
 
 function waitText(wait: DriverWait | null, at: string): string | null {
-  if (wait === null) return null;
-  const left = formatDuration(Math.ceil(elapsed(at, wait.until) / 1_000) * 1_000);
-  return wait.why === 'retry' ? `trying again in ${left}` : `waiting for background work, at most ${left}`;
+  if (wait?.why !== 'background') return null;
+  return `waiting for background work, at most ${formatDuration(Math.ceil(elapsed(at, wait.until) / 1_000) * 1_000)}`;
 }
 
 function statusText(state: LoopState, at: string): string {

@@ -71,12 +71,12 @@ export function interrupted(state: LiveState, happened: EventOf<'interrupted'>):
   }
   // An earlier pause keeps its reason, missing consent stays missing. Esc ends a turn that continued during a pause.
   if (state.status === 'paused' || state.status === 'awaiting-consent') {
-    const isOver = state.mode === 'hook' && state.turn === 'agent' && happened.by !== 'client-exit';
+    const isOver = state.mode === 'hook' && state.turn === 'agent' && happened.by === 'signal';
     const lastDecision = state.lastDecision && { ...state.lastDecision, at: happened.at };
     const next: LoopState = isOver ? { ...state, turn: 'rest', lastDecision } : state;
     return { state: next, effects: [{ type: 'allow', message: null }] };
   }
-  const message = happened.by === 'client-exit' ? CLIENT_ENDED : PAUSED_INTERRUPTED;
+  const message = happened.by === 'signal' ? PAUSED_INTERRUPTED : CLIENT_ENDED;
   const next = pause(state, happened.at, 'interrupted', message);
   return recordPause({ ...next, turn: 'rest' }, 'allow', { by: happened.by });
 }
@@ -84,5 +84,5 @@ export function interrupted(state: LiveState, happened: EventOf<'interrupted'>):
 /** Pauses a loop whose user pressed Esc and wrote something else. */
 export function interruptedByUser(state: LiveState, at: string, type: 'allow' | 'notify'): Transition {
   const { state: paused } = tellPause(pause(state, at, 'interrupted', PAUSED_INTERRUPTED));
-  return recordPause({ ...paused, turn: 'user' }, type, { by: 'user' });
+  return recordPause({ ...paused, turn: 'user' }, type);
 }

@@ -285,7 +285,7 @@ export const rareEvent: fc.Arbitrary<
     weight: 1,
     arbitrary: fc.record({
       type: fc.constant('interrupted' as const),
-      by: fc.constantFrom('user' as const, 'signal' as const, 'client-exit' as const),
+      by: fc.constantFrom('signal' as const, 'client-exit' as const),
     }),
   },
   { weight: 2, arbitrary: fc.constant({ type: 'block-overridden' as const }) },

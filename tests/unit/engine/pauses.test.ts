@@ -116,7 +116,7 @@ describe('an API error', () => {
 });
 
 describe('an interruption', () => {
-  const interrupted = (by: 'user' | 'signal' | 'client-exit'): EngineEvent => ({ type: 'interrupted', at: at(5), by });
+  const interrupted = (by: 'signal' | 'client-exit'): EngineEvent => ({ type: 'interrupted', at: at(5), by });
 
   test('by Esc pauses the loop and says how to continue', () => {
     for (const before of [running(), waiting(), verifying()]) {
@@ -139,7 +139,7 @@ describe('an interruption', () => {
       ['client-exit', { type: 'allow', message: null }],
     );
     assert.deepEqual(transition(state, interrupted('client-exit'), LOOP).effects, [{ type: 'allow', message: null }]);
-    const run = after({ ...waiting(), mode: 'runner' }, LOOP, interrupted('user'), interrupted('client-exit'));
+    const run = after({ ...waiting(), mode: 'runner' }, LOOP, interrupted('signal'), interrupted('client-exit'));
     assert.deepEqual(run.effects, [{ type: 'allow', message: null }], 'its user leaves a run by a key');
     assert.match(state.status === 'paused' ? state.paused.message : '', /the client exited.*ralph-loop resume/);
     assert.equal(state.status === 'paused' && state.paused.since, at(5));

@@ -31,22 +31,13 @@ export async function endLaunch(
     status === 'paused' && message !== null
       ? `${shown(message)} ${shown(LAUNCH_TEXTS.stillThere)}`
       : shown(message ?? LAUNCH_TEXTS.stillThere);
-  const running = await leftText(loopId, { ended: state?.status === 'ended', headless });
+  // A client at a terminal may have other work; its hook has named what the loop left.
+  const running = state?.status !== 'ended' ? leftRunningText(loopId) : headless ? await endLeftRunning(loopId) : null;
   const report = await reportText(files, state, context.env);
   const unsent = state && (await exportTelemetry(files, state, context.env));
   const code = exitCode(status, requiresProof && !isVerified(state));
   const told = [messageBeside(report, state, text), left, running, unsent].filter((part) => part !== null).join(' ');
   return { code, message: `${told}${report}` };
-}
-
-/** Names what the agent left running, such as the command of a killed client; ends it if the loop has ended. */
-async function leftText(
-  loopId: string,
-  { ended, headless }: { readonly ended: boolean; readonly headless: boolean },
-): Promise<string | null> {
-  if (!ended) return leftRunningText(loopId);
-  // A client at a terminal may have other work; its hook has named what the loop left running.
-  return headless ? await endLeftRunning(loopId) : null;
 }
 
 /** Revokes a completion that was never verified, before it is archived. */

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { standingOf } from '../../../../src/cli/show/explain.ts';
 import { liveWords } from '../../../../src/cli/show/status-text.ts';
+import { operate } from '../../../../src/drive/control/operate.ts';
 import { awaitedOfUser } from '../../../../src/drive/control/present-state.ts';
 import { describeLoop } from '../../../../src/drive/status/loop-report.ts';
+import { printStatusLine } from '../../../../src/drive/status/status-line.ts';
 import { appendEvent } from '../../../../src/state/event-stream.ts';
 import { aProject, aStop, type Project, put, rewrite, start, stateOf } from '../../../support/drive/drive-project.ts';
 
@@ -84,4 +86,22 @@ test('status, explain and the status line name a wait in the middle of an iterat
     assert.equal(describedAs(project), null, 'control: a driver that has exited waits for nothing');
     rewrite(project, { clientPid, clientStartedAt });
   }
+});
+
+test('the status line of a narrow terminal shows the whole message of a pause, with the way on', async (t) => {
+  const project = aProject(t);
+  await recorded(project, {});
+  operate(project.files, project.env, new Date().toISOString(), () => ({ kind: 'pause' }));
+  const shown = async (COLUMNS?: string): Promise<string[]> => {
+    const lines: string[] = [];
+    const env = { ...project.env, COLUMNS };
+    await printStatusLine('{}', project.files, env, new Date().toISOString(), (line) => lines.push(line));
+    return lines.slice(1).join('\n').split('\n');
+  };
+  const [whole = '', ...none] = await shown();
+  assert.deepEqual(none, [], 'control: one line where the client does not tell its width');
+  assert.match(whole, /^ralph-loop: Paused by the user\..*resume/);
+  const wrapped = await shown('44');
+  assert.ok(wrapped.length > 1 && wrapped.every((line) => line.length <= 40), wrapped.join('\n'));
+  assert.equal(wrapped.join(' ').replace(/\s+/g, ' '), whole);
 });
