@@ -1,15 +1,13 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type ProjectRun, projectRuns } from '../../drive/parallel/batch.ts';
-import type { EndedLoop, LiveLoop, LoopReport } from '../../drive/status/loop-report.ts';
+import type { EndedLoop, LiveLoop } from '../../drive/status/loop-report.ts';
 import { describeProject, type ProjectLoop } from '../../drive/status/loop-report.ts';
-import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { show } from '../../state/process/program.ts';
-import { liveBeats, runFiles } from '../../state/task-folder/run-files.ts';
-import { hasFolder, loopDirectoryTasks, type TaskKind, taskKind } from '../../task/task-file.ts';
+import { loopDirectoryTasks, type TaskKind, taskKind } from '../../task/task-file.ts';
 import { instantText, type Paint, printable } from '../../term/format.ts';
 import { costText } from '../../text/figures.ts';
-import { advise, nullIfRefused } from '../../text/message.ts';
+import { advise } from '../../text/message.ts';
 import { statusWords } from '../../text/status-words.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { listTable, runTable } from './run-text.ts';
@@ -46,8 +44,6 @@ interface ListedLoop {
   readonly holder: { readonly pid: number; readonly alive: boolean } | null;
   /** Null for a loop of the project itself. */
   readonly worktree: { readonly dir: string; readonly branch: string } | null;
-  /** Last heartbeat in its task folder; null for other loops, or if there was none in the last half hour. */
-  readonly heartbeat: string | null;
   readonly live: LiveLoop | null;
   readonly lastLoop: EndedLoop | null;
 }
@@ -59,14 +55,13 @@ const NOTHING = {
   costUsd: null,
   holder: null,
   worktree: null,
-  heartbeat: null,
   live: null,
   lastLoop: null,
 } as const;
 
 /** Lists every loop of a project: live, ended or not started, and then those of its worktrees. */
-function listedLoops({ projectDir, now }: CommandContext, described: readonly ProjectLoop[]): ListedLoop[] {
-  const loops = described.flatMap((loop) => listed(loop, now()));
+function listedLoops({ projectDir }: CommandContext, described: readonly ProjectLoop[]): ListedLoop[] {
+  const loops = described.flatMap(listed);
   const paths = new Set(loops.map(({ path }) => path));
   const notStarted = loopDirectoryTasks(projectDir).filter(({ path }) => !paths.has(path));
   return [
@@ -76,7 +71,7 @@ function listedLoops({ projectDir, now }: CommandContext, described: readonly Pr
   ];
 }
 
-function listed(loop: ProjectLoop, at: string): ListedLoop[] {
+function listed(loop: ProjectLoop): ListedLoop[] {
   const { files, found, live, lastLoop, kind, taskPath: path } = loop;
   const { name } = files;
   const worktree = loop.worktree && { dir: loop.worktree.dir, branch: loop.worktree.branch };
@@ -99,12 +94,11 @@ function listed(loop: ProjectLoop, at: string): ListedLoop[] {
       worktree,
       costUsd: live === null ? (lastLoop?.costUsd ?? null) : (live.usage?.costUsd ?? null),
       holder: live?.clientPid == null ? null : { pid: live.clientPid, alive: live.clientAlive === true },
-      heartbeat: heartbeatOf(loop, at),
     },
   ];
 }
 
-const HEAD = 'LOOP,TASK,NOW,ITERATIONS,CHECKLIST,COST,HELD BY,SINCE,LAST SEEN,LAST END'.split(',');
+const HEAD = 'LOOP,TASK,NOW,ITERATIONS,CHECKLIST,COST,HELD BY,SINCE,LAST END'.split(',');
 
 /** Lists the runs, and the loops that belong to none of them. */
 function forReading(runs: readonly ProjectRun[], loops: readonly ListedLoop[], context: CommandContext): string {
@@ -128,9 +122,8 @@ function isOf({ members, loop }: ProjectRun, name: string | null, worktree: List
 
 function loopsTable(loops: readonly ListedLoop[], projectDir: string, at: string, paint: Paint): string {
   const rows = loops.map((loop) => {
-    const { name, path, status, heartbeat, live, lastLoop, costUsd, worktree, holder, mode } = loop;
+    const { name, path, status, live, lastLoop, costUsd, worktree, holder, mode } = loop;
     const checklist = (live ?? lastLoop)?.checklist;
-    const isLater = heartbeat !== null && live !== null && Date.parse(heartbeat) > Date.parse(live.lastRunAt);
     return [
       `${name ?? '(default)'}${worktree === null ? '' : ' (worktree)'}`,
       path === null ? '' : printable(path),
@@ -140,7 +133,6 @@ function loopsTable(loops: readonly ListedLoop[], projectDir: string, at: string
       costUsd === null ? '' : costText(costUsd, Boolean(live?.usage?.unpricedRuns)),
       live === null ? '' : heldBy(mode, holder),
       live === null ? '' : instantText(live.startedAt, at),
-      live === null ? '' : instantText(isLater ? heartbeat : live.lastRunAt, at),
       lastLoop === null
         ? provedElsewhere(loop, projectDir)
         : `${statusWords(lastLoop.status)}, ${instantText(lastLoop.endedAt, at)}`,
@@ -170,13 +162,4 @@ function stateOf(live: LiveLoop): string {
   return live.clientAlive === false
     ? `${statusWords(live.status)}, ${live.mode === 'runner' ? 'runner' : 'client'} gone`
     : liveWords(live);
-}
-
-/** Returns the live loop's last heartbeat in its task folder; null if there was none in the last half hour. */
-function heartbeatOf({ files, live }: LoopReport, at: string): string | null {
-  if (live === null || !hasFolder(taskKind(live.taskPath))) return null;
-  const run = runFiles(join(files.projectDir, dirname(live.taskPath)));
-  // `status` itself reports a folder that cannot be read or was replaced by a link.
-  const beats = nullIfRefused(() => ifOutOfReach(() => liveBeats(run, at), []), 'refused') ?? [];
-  return beats.find((beat) => beat.loopId === live.loopId)?.at ?? null;
 }

@@ -116,10 +116,6 @@ export function prune(files: RunFiles, at: string): Heartbeat[] {
   });
 }
 
-export function liveBeats(files: RunFiles, at: string): Heartbeat[] {
-  return beatsIn(files).flatMap(({ last }) => (last !== null && isFresh(last, at) ? [last] : []));
-}
-
 function beatsIn(files: RunFiles): { readonly path: string; readonly last: Heartbeat | null }[] {
   if (!hasActiveDir(files)) return [];
   return readdirSync(files.activeDir)

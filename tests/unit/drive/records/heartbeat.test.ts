@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { postToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import type { HookAnswer } from '../../../../src/hosts/hook-io/stdio.ts';
-import { DEAD_MS, liveBeats, runFiles } from '../../../../src/state/task-folder/run-files.ts';
+import { DEAD_MS, prune, runFiles } from '../../../../src/state/task-folder/run-files.ts';
 import { AT, aHook, aProject, type Project, rewrite, start } from '../../../support/drive/drive-project.ts';
 import { aTaskFolder } from '../../../support/drive/folder-project.ts';
 
@@ -24,7 +24,7 @@ function run(project: Project): ReturnType<typeof runFiles> {
 }
 
 function beats(project: Project, at: string): string[] {
-  return liveBeats(run(project), at).map((each) => each.at);
+  return prune(run(project), at).map((each) => each.at);
 }
 
 const LATER = '2026-02-28T10:40:00Z';
