@@ -116,7 +116,10 @@ test('a plan does not begin in a folder where another loop works', async (t) => 
   const second = p.run(null);
   writeFileSync(join(p.dir, '../go'), '');
   assert.equal(second.code, 1, second.stdout);
-  assert.match(second.stderr, /the loop first works in this folder, .* Add --worktree, or wait\./);
+  assert.match(
+    second.stderr,
+    /the loop first works in this folder, .* or wait for its end\. Or stop it: \S.* stop --loop first\./,
+  );
   assert.deepEqual(await ended, [0, null]);
 });
 

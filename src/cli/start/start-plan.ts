@@ -8,7 +8,7 @@ import { withPrefix } from '../../state/process/program.ts';
 import { formOfRepository } from '../../task/git/commit-form.ts';
 import { changeByGit, runGit } from '../../task/git/run-git.ts';
 import { mainProjectOf } from '../../task/task-file.ts';
-import { advise, RalphError } from '../../text/message.ts';
+import { about, advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
@@ -41,7 +41,8 @@ export async function planToStart(
   const from = typeof values['from'] === 'string' ? values['from'] : requested;
   const resumed = resumes && before !== null ? { files, state: before } : null;
   const [beside] = resumed === null ? otherLoops(files, env) : [];
-  if (beside !== undefined) throw new RalphError('refused', PLAN_TEXTS.beside(beside.name ?? 'default'));
+  if (beside !== undefined)
+    throw new RalphError('refused', about(PLAN_TEXTS.beside(beside.name), { name: beside.name, mode: 'hook' }));
   const start = await checkPlanStart({ projectDir, planPath: task, from, resumed, env });
   for (const note of start.notes) context.err(withPrefix(note));
   if (start.mainBranch !== null) await leaveMain(context, task, start.mainBranch, mayAsk);

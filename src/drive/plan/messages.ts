@@ -1,5 +1,6 @@
 import type { HeldPlan } from '../../task/plan/read-plan.ts';
 import { counted } from '../../text/figures.ts';
+import { advise, type Message } from '../../text/message.ts';
 import { listed } from '../../text/quote.ts';
 
 const some = (paths: readonly string[]): string => listed(paths, 20);
@@ -83,8 +84,12 @@ export const PLAN_TEXTS = {
   otherForm: (rejected: string, form: string): string =>
     `the commit-msg hook of this repository rejects the form "${rejected}", so the commits of the plan have the form "${form}".`,
   notFolded: (said: string): string => `your commits could not be folded into the loop's commit: ${said}`,
-  beside: (name: string): string =>
-    `the loop ${name} works in this folder, and a plan takes its changes for those of the plan's agent. Add --worktree, or wait.`,
+  beside: (name: string | null): Message =>
+    advise(
+      `${name === null ? 'the default loop' : `the loop ${name}`} works in this folder, and a plan takes its changes for those of its own agent. Add --worktree, or wait for its end.`,
+      'Or stop it',
+      'stop',
+    ),
   noRepository: (why: string): string => `a plan needs one commit per task, which is not possible here: ${why}`,
   noProgressFile: (path: string): string =>
     `the plan's progress goes to ${path}, which is not a regular file. Move it away.`,
