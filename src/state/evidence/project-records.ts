@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
+import { moveFolderAside, removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import {
@@ -29,6 +29,7 @@ export function storeProjectRecord(files: LoopFiles, path: string, record: objec
   const text = `${JSON.stringify(record)}\n`;
   const write = (): void => writeAtomically(path, text, 0o600);
   withManifestLock(own, () => {
+    for (const each of [path, own.evidence]) moveFolderAside(each);
     // If the digests are lost, no other record is trusted from here on.
     const entries = manifestUnlessLost(own, OWNER)?.entries ?? {};
     replaceEntry(own, { loopId: OWNER, entries }, { name: basename(path), path, digest: sha256(text), write });
@@ -53,6 +54,7 @@ function provedRecord(own: LoopFiles, path: string): Readonly<Record<string, unk
 export function dropProjectRecord(files: LoopFiles, path: string): void {
   const own = recordsOf(files);
   withManifestLock(own, () => {
+    for (const each of [path, own.evidence]) moveFolderAside(each);
     const { [basename(path)]: digests, ...others } = manifestUnlessLost(own, OWNER)?.entries ?? {};
     if (digests !== undefined)
       writeManifest(own, OWNER, { ...others, [basename(path)]: { ...digests, next: REMOVED } });
