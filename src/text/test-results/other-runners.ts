@@ -252,8 +252,8 @@ export const OTHER_RUNNERS: readonly Runner[] = [
   },
   // prove: with -v, the results themselves are counted as TAP
   { groups: [/^(?:\[[\d:]+\] )?\S+\.t \.{2,} ok\b/], nothing: [/^Result: NOTESTS$/, /^Files=\d+, Tests=0,/] },
-  // uvu
-  { sign: /^ {2}Passed: {4}\d+$/, totals: [/^ {2}Total: {5}(?<all>\d+)$/, /^ {2}(?<part>Skipped: {3}\d+)$/] },
+  // uvu, whose total is without skipped tests
+  { sign: /^ {2}Passed: {4}\d+$/, totals: [/^ {2}Total: {5}(?<all>\d+)$/, /^ {2}Skipped: {3}(?<skipped>\d+)$/] },
   // karma: skipped tests are not executed ones
   {
     totals: [/^[A-Z][\w ]* [\d.]+ \(.*\): Executed (?<all>\d+) of \d+(?: \((?<failed>\d+) FAILED\))?(?= |$)/],

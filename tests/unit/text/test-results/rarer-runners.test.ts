@@ -77,8 +77,8 @@ const RUNS: Readonly<Record<string, Printed>> = {
     ],
   },
   uvu: {
-    none: ['  Total:     2\n  Passed:    0\n  Skipped:   2', '  Total:     0\n  Passed:    0\n  Skipped:   0'],
-    some: [[2, '  Total:     3\n  Passed:    2\n  Skipped:   1\n  Duration:  0.20ms']],
+    none: ['  Total:     0\n  Passed:    0\n  Skipped:   1', '  Total:     0\n  Passed:    0\n  Skipped:   0'],
+    some: [[1, '  Total:     1\n  Passed:    1\n  Skipped:   1\n  Duration:  2.88ms']],
   },
   karma: {
     none: [
