@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fakeClient } from '../support/fake-client.ts';
-import { doctorFinds } from './support/doctor-case.ts';
+import { changeSettings, doctorFinds } from './support/doctor-case.ts';
 
 doctorFinds([
   {
@@ -89,10 +89,37 @@ doctorFinds([
     message: /older than 2\.1\.295/,
   },
   {
+    when: 'the environment of a start by hand keeps the cap on blocks',
+    mutate: () => ({ RALPH_ACTIVE: '1' }),
+    check: 'block-cap',
+    level: 'warning',
+    message: /CLAUDE_CODE_STOP_HOOK_BLOCK_CAP is not set here/,
+  },
+  {
+    when: 'settings set the cap on blocks',
+    mutate: (p) =>
+      changeSettings(p, (settings) => {
+        settings.env = { CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '8' };
+      }),
+    check: 'block-cap',
+    level: 'warning',
+    message: /sets CLAUDE_CODE_STOP_HOOK_BLOCK_CAP to 8/,
+  },
+  {
     when: 'the project is not trusted',
     mutate: (p) => rmSync(join(p.home, '.claude.json')),
     check: 'workspace-trust',
     level: 'warning',
     message: /does not trust this project yet/,
+  },
+  {
+    when: 'the place for contracts is no directory',
+    mutate: (p) => {
+      p.write('../home/file', '');
+      return { XDG_STATE_HOME: join(p.home, 'file') };
+    },
+    check: 'state-home',
+    level: 'error',
+    message: /contracts and logs cannot be written/,
   },
 ]);

@@ -19,6 +19,16 @@ doctorFinds([
     message: /ralph-stop-hook\.cjs does not match this bundle/,
   },
   {
+    when: 'the runtime directory is a file',
+    mutate: (p) => {
+      rmSync(join(p.dir, '.claude/context/runtime'), { recursive: true });
+      p.write('.claude/context/runtime', '');
+    },
+    check: 'runtime-dir',
+    level: 'error',
+    message: /the state of loops cannot be written/,
+  },
+  {
     when: 'there is no task file',
     mutate: (p) => rmSync(join(p.dir, '.claude/ralph/PROMPT.md')),
     check: 'task-file',

@@ -6,7 +6,6 @@ import { CLIENT_KEYS } from '../../drive/start/read-settings.ts';
 import { formerEvidence } from '../../drive/start/resume/former-evidence.ts';
 import type { StartRequest } from '../../drive/start/stages.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
-import type { Contract } from '../../engine/schema/contract.ts';
 import type { SkillInput } from '../../engine/schema/skill-contract.ts';
 import { bundledText } from '../../install/files/planned-files.ts';
 import { bundleDir } from '../../install/project-files.ts';
@@ -107,7 +106,7 @@ export function startFlags(context: CommandContext): Record<string, string> {
 }
 
 /** Returns the former settings that still apply, and the new ones. */
-function keptFlags(former: Contract['flags'], flags: Readonly<Record<string, string>>): Contract['flags'] {
+function keptFlags(former: StartRequest['flags'], flags: StartRequest['flags']): StartRequest['flags'] {
   const keys = Object.keys(flags).map(snakeCase);
   const dropped = [...(keys.includes('agent') ? CLIENT_KEYS : []), ...keys];
   // The keys are equal, or one is part of the other: `idle` and `idle.delay`.
@@ -187,7 +186,7 @@ function restartedFolder({ values, files }: CommandContext): string | null {
 }
 
 /** Returns the contract of a resumed loop; null for one that is not proved: another program may have written its options. */
-function formerContract(files: LoopFiles): Contract | null {
+function formerContract(files: LoopFiles) {
   const found = findContract(files);
   if (found === 'unreadable') return null;
   if (found !== 'absent') return lossBy(() => proveContract(files)) === null ? found.contract : null;

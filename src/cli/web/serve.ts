@@ -93,7 +93,8 @@ function projectNamedIn(folder: string): string[] {
 /** Serves the dashboard over these loops until a signal ends it. Returns the exit code. */
 export async function serveFeed(context: CommandContext, feed: NewsFeed): Promise<number> {
   const { values } = context;
-  const port = wholeOf(context, 'port', 0, 65_535);
+  // 0 asks for any free one.
+  const port = values['port'] === '0' ? 0 : wholeOf(context, 'port', 0, 65_535);
   const isReadOnly = values['read-only'] === true;
   const server = await serveDashboard(feed, port, isReadOnly).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
   clientSandboxProblem,
@@ -9,10 +9,12 @@ import {
   UPDATE_CLIENT,
 } from '../../hosts/claude/claude-code.ts';
 import { readObject } from '../../hosts/claude/permission-rules.ts';
+import { ifOutOfReach, removeIfThere, uniqueToken } from '../../state/files/regular-file.ts';
 import { homeFolder } from '../../state/home-folder.ts';
+import { loopFiles, outsideRoot } from '../../state/loop-files.ts';
 import { firstLine } from '../../text/quote.ts';
 import { atLeast } from '../../text/version.ts';
-import { type Check, error, ok, warning } from './finding.ts';
+import { type Check, error, type Outcome, ok, warning } from './finding.ts';
 
 const OLDEST_NODE = '20.12.0';
 const TESTED = '2.1.332';
@@ -59,6 +61,30 @@ export const client: Check = ({ client: found }) => {
   return [ok(`claude ${version} (tested with ${TESTED}).`)];
 };
 
+const BLOCK_CAP = 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP';
+
+/** Checks the variable without which the client overrides the ninth consecutive block without a tool call. */
+export const blockCap: Check = ({ env, sources }) => {
+  const set = sources.flatMap(({ value, path }) => {
+    const cap = (value['env'] as Record<string, unknown> | undefined)?.[BLOCK_CAP];
+    return cap === undefined ? [] : [{ path, cap: String(cap) }];
+  });
+  const capped = set.filter(({ cap }) => cap !== '0');
+  if (capped.length > 0) {
+    const message = (path: string, cap: string): string =>
+      `${path} sets ${BLOCK_CAP} to ${cap}: a loop started by hand ends at that many blocks without a tool call.`;
+    const fix = 'remove it, or start loops with the launcher.';
+    return capped.map(({ path, cap }) => warning(message(path, cap), fix));
+  }
+  if (env[BLOCK_CAP] === '0' || set.length > 0) return [ok(`${BLOCK_CAP} is 0.`)];
+  const byHand = `export ${BLOCK_CAP}=0`;
+  if (env['RALPH_ACTIVE'] === '1' || env[BLOCK_CAP] !== undefined) {
+    const message = `${BLOCK_CAP} is ${env[BLOCK_CAP] ?? 'not set'} here: a loop started by hand ends at the ninth iteration in a row without a tool call.`;
+    return [warning(message, byHand)];
+  }
+  return [ok(`the launcher sets ${BLOCK_CAP}. For a start by hand: ${byHand}`)];
+};
+
 /** Checks that the user trusts the project: the client runs no hooks of a project that was not trusted in its dialog. */
 export const workspaceTrust: Check = ({ projectDir, env }) => {
   const trusted = trustedDirs(env);
@@ -79,7 +105,35 @@ function trustedDirs(env: NodeJS.ProcessEnv): Set<string> {
   return new Set(entries.flatMap(([dir, project]) => (project?.hasTrustDialogAccepted === true ? [dir] : [])));
 }
 
+export const runtimeDir: Check = ({ projectDir, env }) => [
+  writable(loopFiles(projectDir, null, env).runtimeDir, 'the state of loops', 'make it writable for you.'),
+];
+
+export const stateHome: Check = ({ env }) => {
+  return [
+    writable(outsideRoot(env), 'contracts and logs', 'make it writable, or set XDG_STATE_HOME to another folder.'),
+  ];
+};
+
+function writable(dir: string, what: string, fix: string): Outcome {
+  const file = join(nearestExisting(dir), `.ralph-probe-${uniqueToken()}`);
+  try {
+    writeFileSync(file, '', { flag: 'wx' });
+    removeIfThere(file);
+    return ok(`${dir} can be written.`);
+  } catch (problem) {
+    return error(`${what} cannot be written to ${dir}: ${(problem as Error).message}`, fix);
+  }
+}
+
 export const sandbox: Check = ({ env, platform }) => {
   const problem = clientSandboxProblem(env, platform);
   return [problem === null ? ok('the sandbox works (--sandbox).') : warning(problem.text, problem.fix)];
 };
+
+function nearestExisting(dir: string): string {
+  for (let at = dir; ; at = dirname(at)) {
+    // A path that is out of reach is returned: writing to it reports the problem.
+    if (dirname(at) === at || ifOutOfReach(() => statSync(at, { throwIfNoEntry: false }), at)) return at;
+  }
+}

@@ -15,6 +15,8 @@ const ALWAYS_PASSES = new RegExp(
 const IS_IDLE = new RegExp(String.raw`^\s*(?:${IDLE}|(?:mkdir -p|cd|export) [^|&;]*|#(?!!).*)?\s*$`);
 /** Pattern for what makes a command end early: `grep -r TODO src && exit 1 || true` fails as it should. */
 const ENDS_BEFORE = /\bexit\s*(?:[;|}]|\s(?!0\b)\S)|\bset\s(?:[^;&|\n]*\s)?(?:-\w*e|errexit\b)/;
+/** Pattern for what another shell or a subshell runs: an `exit` there ends only that. */
+const OTHER_SHELL = /\s-\w*c\s+(?:'[^']*'|"(?:[^"\\]|\\.)*")|\([^()]*\)/g;
 /** Pattern for a filter at the end. One in a substitution does not matter, nor does `sort -c`, which is a check. */
 const FILTER = /(?<!\|)\|&?\s*(tail|head|tee|cat|less|sort(?!\s+-\w*c)|sed|tr|cut|ts)\b[^|&;'"()`\n]*\s*$/i;
 const COMMENT = /(?<=^|\s)#[^'"\n]*$/gm;
@@ -35,12 +37,12 @@ const CUTS = /^(?:tail|head|sed|cut)$/i;
  */
 export function hiddenExit(written: string, isCounted = false, folder = '', depth = 0): string | null {
   const run = written.replace(COMMENT, '').replace(/\n\s+/g, '\n').trim();
+  const mayEnd = ENDS_BEFORE.test(run.replace(OTHER_SHELL, ''));
   const always = isCounted ? null : ALWAYS_PASSES.exec(run);
   const isQuoted = ((always && run.slice(0, always.index).match(/['"]/g)) ?? []).length % 2 === 1;
-  if (always !== null && !isQuoted && !ENDS_BEFORE.test(run))
-    return `exits with 0 whatever fails: remove "${oneLine(always[0])}".`;
+  if (always !== null && !isQuoted && !mayEnd) return `exits with 0 whatever fails: remove "${oneLine(always[0])}".`;
   const [piped = '', filter] = FILTER.exec(run) ?? [];
-  if (filter === undefined || run.includes('pipefail') || (depth > 0 && ENDS_BEFORE.test(run)))
+  if (filter === undefined || run.includes('pipefail') || (depth > 0 && mayEnd))
     return folder === '' || depth > MAX_DEPTH ? null : hiddenBelow(run, isCounted, folder, depth + 1);
   if (isCounted && !CUTS.test(filter)) return null;
   const or = depth === 0 ? ', or begin with "set -o pipefail;"' : '';

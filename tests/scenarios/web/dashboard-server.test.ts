@@ -250,7 +250,7 @@ test('the dashboard is refused in the shell of an agent, and ends at a signal', 
   const p = project(t);
   assert.match(p.ralph(['dashboard'], { CLAUDECODE: '1' }).stderr, /is for the user at a terminal/);
   assert.match(p.ralph(['dashboard', '--port', 'x']).stderr, /use a whole number from 1 to 65535/);
-  const { child } = await served(t, p);
+  const { child } = await served(t, p, '--port', '0');
   child.kill('SIGINT');
   const [code] = (await once(child, 'exit')) as [number | null];
   assert.equal(code, 0);

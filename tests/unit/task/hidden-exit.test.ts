@@ -21,6 +21,7 @@ test('a check that passes whatever fails in it is warned of', () => {
       'npm test || echo red >&2',
     ],
     ...['npm test || { echo red; }', 'npm test || (echo red)', 'npm test; rm -rf out'],
+    ...['sh -c "lint; exit 1" || true', "bash -ec 'lint; exit 1'; true", '(lint; exit 1) || true'],
   ])
     assert.match(check(run)[0] ?? '', /^validation\[0\] exits with 0 whatever fails: remove "/, run);
   for (const run of [
