@@ -90,7 +90,7 @@ test('a check that needs an ignored file of the worktree does not pass on the br
   const [a, b] = batchEnd(answer).tasks;
   assert.match(
     a?.problem ?? '',
-    /checks do not pass on a clean checkout of [0-9a-f]{12}: a: [^\n]*: exit code 1\. What .*worktree_copy.*out\/a\.csv/s,
+    /checks do not pass on a clean checkout of [0-9a-f]{12}: a: [^\n]*: exit code 1\. If they need more .*worktree_copy.*out\/a\.csv/s,
   );
   assert.doesNotMatch(answer.stdout + answer.stderr, /correct-horse/, 'the output of the check is masked');
   assert.equal(existsSync(join(dirOf(p, 'a'), 'out/a.csv')), true);

@@ -9,7 +9,7 @@ export const RUN_COMMAND: Command = {
   options: {
     ...TASK_OPTIONS,
     ...options({
-      resume: 'Resume the live or last archived loop; keeps its settings.',
+      resume: 'Resume the live or last archived loop as it was set.',
       fresh: 'Archive an interrupted loop and start over.',
       consent: 'Approve and run the loop that an agent requested.',
       worktree: 'Run in the git worktree .ralph/worktrees/NAME.',

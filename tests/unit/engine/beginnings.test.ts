@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { adoptFourKeys, bindSession, initialState, resumeState } from '../../../src/engine/initial-state.ts';
 import { CLOSED_BREAKER } from '../../../src/engine/policy/breaker.ts';
-import { addUsage } from '../../../src/engine/policy/budget.ts';
 import { NOT_IDLE } from '../../../src/engine/policy/loop-time.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { validateLoopState } from '../../../src/state/loop-files.ts';
@@ -133,14 +132,6 @@ describe('a session that a loop is bound to', () => {
   test('of a new client has its own cost', () => {
     const next = bindSession(bound, { sessionId: 's2', clientPid: 11, clientStartedAt: 't2' });
     assert.deepEqual(next.usage, { ...usage, costBaseUsd: null });
-  });
-
-  test('adds its cost to that of earlier ones, whether its figure is known yet or zero', () => {
-    for (const figure of [null, 0, 0.25]) {
-      const { usage: before } = bindSession(bound, { ...CLIENT, sessionId: 's2' }, figure);
-      const spent = (usage.costUsd ?? 0) + 5;
-      assert.equal(addUsage(before, null, (figure ?? 0) + 5).costUsd, spent, String(figure));
-    }
   });
 
   test('is another one if the process id was reused, by its start time', () => {

@@ -104,4 +104,9 @@ test('a session to which /resume returns is not billed again, nor are its subage
   spend('first.jsonl', 'first', 1);
   await aStop(project, { ...first, last_assistant_message: 'Back.' }, env);
   assert.deepEqual(usage(), [1.125, 500]);
+  storeCost(project.files, JSON.stringify({ session_id: 'third', cost: { total_cost_usd: 0 } }), AT);
+  const third = await begin('third', 'clear');
+  spend('third.jsonl', 'third', 2);
+  await aStop(project, { ...third, last_assistant_message: 'Elsewhere again.' }, env);
+  assert.deepEqual(usage(), [3.125, 600], 'a session that has reported zero begins at zero');
 });
