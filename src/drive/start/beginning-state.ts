@@ -11,7 +11,7 @@ import { findContract, readContract, readCounters } from '../../state/loop-files
 import { programName } from '../../state/process/program.ts';
 import { asleepMs } from '../../state/process/sleep-watch.ts';
 import { restoreState } from '../../state/restore-state.ts';
-import { archiveState, lastArchived, quarantine } from '../../state/with-state.ts';
+import { archiveState, lastArchived, listArchive, quarantine } from '../../state/with-state.ts';
 import { countChecklist } from '../../text/markdown/lists.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { loopOfFourKeys } from '../control/operate.ts';
@@ -48,7 +48,9 @@ function refuseOverLost(files: LoopFiles): void {
   const kept = readCounters(files);
   const counted = kept?.loopId === loopId ? kept.iteration : 0;
   const done = Math.max(counted, lastRecord(files, loopId)?.iteration ?? 0);
-  if (done === 0 || lastArchived(files)?.state.loopId === loopId) return;
+  // The user was told of a corrupt state, and how to go on, when it was moved to the archive.
+  const isToldOf = listArchive(files, 1)[0]?.content.kind === 'corrupt';
+  if (done === 0 || isToldOf || lastArchived(files)?.state.loopId === loopId) return;
   const mode = lastWhere(files, loopId, ['loop.started', 'loop.resumed'])?.['mode'] === 'runner' ? 'runner' : 'hook';
   throw new RalphError('refused', about(HOOK_TEXTS.stateLost(files.state, done), { name: files.name, mode }));
 }
