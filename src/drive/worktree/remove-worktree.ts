@@ -14,10 +14,10 @@ import {
   changedFiles,
   isRegistered,
   ownCommits,
-  placeOfBranch,
   repositoryOf,
   tipOf,
   userGit,
+  workTrees,
 } from './repository.ts';
 import type { WorktreePlace } from './worktree-place.ts';
 import {
@@ -68,7 +68,7 @@ export function removeWorktree(
     if (step !== 'making') writeWorktreeRecord(projectDir, name, env, { ...rest, step: 'removing' });
     removeFiles(projectDir, dir, env);
     const tip = tipOf(projectDir, branch, env);
-    const isElsewhere = placeOfBranch(projectDir, branch, env) !== null;
+    const isElsewhere = workTrees(projectDir, env).some((tree) => tree.branch === branch);
     const gone = tip !== null && !isElsewhere && (step !== 'making' || !hadBranch);
     if (gone) askGit(projectDir, ['branch', '-D', branch], env, `the branch ${branch} could not be deleted`);
     dropWorktreeRecord(projectDir, name, env);

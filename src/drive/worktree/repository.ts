@@ -30,7 +30,7 @@ export function repositoryOf(projectDir: string, env: NodeJS.ProcessEnv): Reposi
 }
 
 /** Lists the work trees that git has registered, even if they no longer exist; `branch` is null on a detached HEAD. */
-function workTrees(projectDir: string, env: NodeJS.ProcessEnv) {
+export function workTrees(projectDir: string, env: NodeJS.ProcessEnv) {
   const list = askGit(projectDir, ['worktree', 'list', '--porcelain', '-z'], env, 'the worktrees could not be listed');
   return list.split('\0\0').flatMap((text) => {
     const [, dir] = /^worktree ([^\0]+)/.exec(text) ?? [];
@@ -44,11 +44,6 @@ export function isRegistered(projectDir: string, dir: string, env: NodeJS.Proces
   // A removed one may still be registered.
   const real = (path: string): string => realPathOf(path) ?? path;
   return workTrees(projectDir, env).some((tree) => real(tree.dir) === real(dir));
-}
-
-/** Returns the work tree in which a branch is checked out; null if it is in none. */
-export function placeOfBranch(projectDir: string, branch: string, env: NodeJS.ProcessEnv): string | null {
-  return workTrees(projectDir, env).find((tree) => tree.branch === branch)?.dir ?? null;
 }
 
 /** Returns the commit of a branch; null if there is no such branch. */

@@ -101,7 +101,8 @@ export class FleetServer {
       redis.disconnect();
       const { message } = last ?? (error as Error);
       const text = /^(?:NOAUTH|WRONGPASS|NOPERM|ERR) /.test(message) ? FLEET_TEXTS.denied : FLEET_TEXTS.unreachable;
-      throw new RalphError('refused', text(placeOf(url), message), error);
+      const withoutCredentials = url.replace(/\/\/.*@/, '//').replace(/[?#].*$/, '');
+      throw new RalphError('refused', text(withoutCredentials, message), error);
     }
     return new FleetServer(packages, redis);
   }
@@ -138,9 +139,4 @@ export class FleetServer {
 
 export function queueOf(account: string): string {
   return `ralph-${account}`;
-}
-
-/** Returns the address without credentials. */
-function placeOf(url: string): string {
-  return url.replace(/\/\/.*@/, '//').replace(/[?#].*$/, '');
 }

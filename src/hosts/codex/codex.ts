@@ -21,7 +21,7 @@ export const CODEX: Host = {
   hookArgs: trustedHooks,
   iterations: {
     prepare: (terms) => ({
-      args: runOptions(terms),
+      args: ['exec', '--json', '--skip-git-repo-check', ...shared(terms), '-'], // reads its prompt from standard input
       // Its hooks find the project by this variable: their working directory is that of the call.
       env: { ...terms.settings.env, CLAUDE_PROJECT_DIR: terms.projectDir },
     }),
@@ -113,11 +113,6 @@ export function sandboxFor(permissionMode: string | null): SandboxMode {
 }
 
 type Options = Pick<AgentTerms, 'permissionMode' | 'model' | 'effort' | 'hooks' | 'own'>;
-
-/** Returns the words of one run of Codex, which reads its prompt from standard input. */
-function runOptions(terms: Options): string[] {
-  return ['exec', '--json', '--skip-git-repo-check', ...shared(terms), '-'];
-}
 
 /** Permission modes that never ask, so that a session at a terminal needs no person either. */
 const NEVER_ASK = new Set(['bypassPermissions', 'dontAsk']);

@@ -66,9 +66,10 @@ export const USER_HOOKS: UserHooks = {
     const ours = hooks.filter(isOurs);
     const wanted = Object.keys(SESSION_HOOKS).length;
     const unread = warnings.find((text) => text.includes(USER_HOOKS.file(place.env)));
+    // A hook of `hooks.json` names the file that it runs, one of the plugin does not.
     const gone = ours
-      .map(({ command }) => programIn(textOf(command)))
-      .find((path) => path !== null && !existsSync(path));
+      .map(({ command }) => / '?(\/[^'"]+\.cjs)'? --host codex/.exec(textOf(command))?.[1])
+      .find((path) => path !== undefined && !existsSync(path));
     const lost = ours.filter(({ trustStatus }) => trustStatus !== 'trusted' && trustStatus !== 'managed');
     const few = ours.length < wanted && `Codex reads ${ours.length} of them`;
     const off = 'Codex reads none of them, because its plugins, this one or all hooks are switched off';
@@ -97,11 +98,6 @@ const ON =
 
 function isOurs(entry: unknown): boolean {
   return textOf(fieldsOf(entry)['command']).startsWith(REGISTERED);
-}
-
-/** Returns the file that a hook of `hooks.json` runs; null for a hook of the plugin. */
-function programIn(command: string): string | null {
-  return / '?(\/[^'"]+\.cjs)'? --host codex/.exec(command)?.[1] ?? null;
 }
 
 /** Returns whether the user's configuration names the plugin, switched on or off. */

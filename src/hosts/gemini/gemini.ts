@@ -98,13 +98,9 @@ function sessionArgs({ permissionMode, model, own, headless, session, prompt }: 
     ...(model === null ? [] : [`--model=${model}`]),
     ...own,
     ...(session === null ? [] : [`--resume=${session}`]),
-    `${headless ? '--prompt' : '--prompt-interactive'}=${withoutReferences(prompt)}`,
+    // Gemini CLI would read a file for an `@PATH` without calling a hook (measured).
+    `${headless ? '--prompt' : '--prompt-interactive'}=${prompt.replace(/(?<!\\)@/g, '\\@')}`,
   ];
-}
-
-/** Returns a prompt in which Gemini CLI expands no `@PATH`: it would read the file without calling a hook (measured). */
-function withoutReferences(prompt: string): string {
-  return prompt.replace(/(?<!\\)@/g, '\\@');
 }
 
 /** Options that the loop sets itself, or that would take the session out of it. */

@@ -95,14 +95,10 @@ const MOST_BEFORE_NODE_MS = 120_000;
 /** Returns when the client started this process (epoch milliseconds), if possible before the shell became node. */
 export function ownStart(): number {
   const node = Date.now() - process.uptime() * 1000;
-  const first = beganAt(identityOf(process.pid).startedAt);
+  const ticks = Number(identityOf(process.pid).startedAt?.split(':')[1]);
+  const first = Date.now() - uptimeMs() + ticks * TICK_MS;
   // NaN, or a container that counts its uptime and its processes from different moments.
   return first <= node && first > node - MOST_BEFORE_NODE_MS ? first : node;
-}
-
-/** Returns when a process with this `startedAt` began, in epoch milliseconds; NaN if unknown. */
-function beganAt(startedAt: string | null): number {
-  return Date.now() - uptimeMs() + Number(startedAt?.split(':')[1]) * TICK_MS;
 }
 
 /** Returns the milliseconds since the machine's boot, including its sleep; NaN if /proc does not say. */

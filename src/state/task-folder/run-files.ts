@@ -109,7 +109,7 @@ export function endBeat(files: RunFiles, loopId: string): void {
 /** Removes heartbeats that are half an hour old, and returns the others that are readable. */
 export function prune(files: RunFiles, at: string): Heartbeat[] {
   return beatsIn(files).flatMap(({ path, last }) => {
-    if (last !== null && isFresh(last, at)) return [last];
+    if (last !== null && distance(last.at, at) < DEAD_MS) return [last];
     // An unreadable one may just be being written: only its age decides.
     if (last !== null || distance(new Date(statSync(path).mtimeMs).toISOString(), at) >= DEAD_MS) removeIfThere(path);
     return [];
@@ -139,10 +139,6 @@ function readBeat(path: string): Heartbeat | null {
   const { loopId, at } = (jsonOrNull(readRegularFile(path, MAX_BYTES) ?? '') ?? {}) as Partial<Heartbeat>;
   if (typeof loopId !== 'string' || typeof at !== 'string') return null;
   return Number.isNaN(Date.parse(at)) ? null : { loopId, at };
-}
-
-function isFresh(last: Heartbeat, at: string): boolean {
-  return distance(last.at, at) < DEAD_MS;
 }
 
 /** Returns the absolute difference, because the clock may have been set back meanwhile. */

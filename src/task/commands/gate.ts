@@ -169,18 +169,15 @@ const MAX_PART = 6000;
 /** With these words, npm, pnpm and yarn pass silently if no package has the script. */
 const OPTIONAL = /^(?!.*\s(?:-s|--silent)\b).*\s(?:--if-present|workspaces\s+foreach)\b/;
 const NO_SCRIPT = 'exit code 0, but no package had the script to run, which proves nothing.';
-/** A call of a test runner with another reporter, or passing without tests; and one that runs none. */
+/** A call of a test runner with another reporter, or passing without tests. */
 const UNCOUNTED =
   /(?:^|[\s/])(?:jest|vitest|mocha|ava|tap|playwright|rspec|--test)\s(?:.*\s)?(?:-[Rf]|--(?:test-)?reporters?|--format|--pass-?[Ww]ith-?[Nn]o-?[Tt]ests|--list-?[Tt]ests)(?:[\s=]|$)/;
-const DRY_RUN =
-  /(?:^|[\s/])(?:(?:mocha|rspec)\s(?:.*\s)?--dry-run(?:\s|$)|(?:vitest\s+list|cargo\s(?:\+\S+\s)?(?:t|test|nextest)\s(?:[^&;|]*\s)?--(?:no-run|list))(?:\s[^&;|]*)?$)/;
 /** A reporter that prints a dot for each test, but does not show which were skipped. */
 const DOTS = /--(?:test-)?reporters?[ =]dot/;
 const NO_COUNT =
   'its reporter does not say how many tests ran, so a pass proves nothing. Add the default one to the command, which only the user may change.';
 /** Output of a shell that does not find a program. */
 const NOT_FOUND = /^(?:\S*sh: (?:(?:line )?\d+: )?|(?:line )?\d+: )(\S+): (?:command )?not found$/m;
-const NO_RUN = 'called in this way it runs no test, so a pass proves nothing. Only the user may change the command.';
 const VACUOUS = 'exit code 0, but by its own count it executed no test, which proves nothing.';
 
 function verdict(
@@ -201,7 +198,6 @@ function verdict(
       if (isAbsence(run, lacks))
         return { outcome: 'unavailable', detail: `it passes because the program "${lacks}" is not on the PATH.` };
       if (tests !== null && tests.failed > 0) return { outcome: 'failed', detail: with_(contradictionText(tests)) };
-      if (calls(DRY_RUN, run, printed)) return { outcome: 'unavailable', detail: NO_RUN };
       if (ranNothing(tests)) return { outcome: 'vacuous', detail: with_(VACUOUS) };
       if (tests === null && calls(UNCOUNTED, run, printed) && !(calls(DOTS, run, printed) && /^[.X]+$/m.test(printed)))
         return { outcome: 'unavailable', detail: NO_COUNT };

@@ -27,6 +27,13 @@ const DECIDES_ALONE = /(?:^|[\s;&|(])(?:!\s|\[\[\s|\(\(|\(\s*cd\s[\s\S]*\)\s*\S)
 /** Pattern for other ways in which a script may end early, by an option or another text. */
 const MAY_STOP = /^#!.*\s-\w*e|(?:^|[;&|({]|\b(?:then|do|else)\s)[ \t]*(?:source|\.|trap)\s/m;
 const MAX_DEPTH = 10;
+const TESTER =
+  /^(?:jest|vitest(?: run)?|mocha|ava|playwright|cypress|cucumber-js|py\.?test|tox|nox|rspec|prove|bats|phpunit|pest|ctest|eslint|tsc|vue-tsc|ruff|mypy|pyright|flake8|pylint|black|biome|prettier|oxlint|g?make|just|task|turbo|nx|gradlew?|(?:bun|deno|go|dotnet) test|cargo (?:[+-]\S+ )*(?:t|test|nextest)) /;
+/** Options with which a tester only lists, plans or describes; and those that mean this with certain ones. */
+const LISTS =
+  /^(?:-h|--(?:help|version|list|list-(?:files|reporters|tests\S*|groups|suites)|listTests|listFilesOnly|listenvs|show[cC]onfig|print-config|print-labels|env-info|clearCache|collect-?only|co|fixtures|markers|setup-plan|notest|no-run|summary|just-print|recon|(?:dry|dry-run|graph|show-only)(?:=.*)?))$/;
+const LISTS_WITH =
+  /^(?:(?:jest|eslint|tsc) -v|mocha -V|py\.?test -V|gradlew? -m|(?:tox|nox) -l|prove -D|bats (?:-[cv]|--count)|ctest -N|(?:g?make|just|task) -[abdehikpqrsvwBS]*n|go test -(?:n|c|list)(?:=.*)?|(?:vitest|cargo nextest) list)$/;
 /** Filters that may cut failures from the output in which a runner's tests are counted. */
 const CUTS = /^(?:tail|head|sed|cut)$/i;
 
@@ -43,19 +50,25 @@ export function hiddenExit(written: string, isCounted = false, folder = '', dept
   if (always !== null && !isQuoted && !mayEnd) return `exits with 0 whatever fails: remove "${oneLine(always[0])}".`;
   const [piped = '', filter] = FILTER.exec(run) ?? [];
   if (filter === undefined || run.includes('pipefail') || (depth > 0 && mayEnd))
-    return folder === '' || depth > MAX_DEPTH ? null : hiddenBelow(run, isCounted, folder, depth + 1);
+    return depth > MAX_DEPTH ? null : hiddenBelow(run, isCounted, folder, depth + 1);
   if (isCounted && !CUTS.test(filter)) return null;
   const or = depth === 0 ? ', or begin with "set -o pipefail;"' : '';
   return `has the exit code of "${filter}", whatever fails before it: remove "${oneLine(piped)}"${or}.`;
 }
 
-/** Returns what hides the exit codes of everything that a command runs; null if something else may fail. */
+/** Returns why nothing that a command runs can fail or tests anything; null if something does. */
 function hiddenBelow(run: string, isCounted: boolean, folder: string, depth: number): string | null {
   let found: string | null = null;
   let base = folder;
   for (const words of DECIDES_ALONE.test(run) ? [] : commandWords(run)) {
     if (words[0] === 'cd') base = resolve(base, words[1] ?? '');
     if (IS_IDLE.test(words.join(' '))) continue;
+    const option = testsNothing(words);
+    if (option !== undefined) {
+      found ??= `tests nothing with "${option}": remove that.`;
+      continue;
+    }
+    if (folder === '') return null;
     if (isEmptyTypeCheck(words, base)) {
       found ??= 'runs tsc on a tsconfig.json that lists no files: add "-b", which checks its references.';
       continue;
@@ -71,6 +84,18 @@ function hiddenBelow(run: string, isCounted: boolean, folder: string, depth: num
     }
   }
   return found;
+}
+
+/** Returns the option with which a command tests nothing, also behind a wrapper: `npx jest --listTests`. */
+function testsNothing(words: readonly string[]): string | undefined {
+  const names = words.map((word) => word.replace(/^(?:.*\/)?(?:\.?bin\/|(?=gradlew$))/, ''));
+  return names.flatMap((name, at) => {
+    const [tester] = TESTER.exec(`${names.slice(at).join(' ')} `) ?? [];
+    // What is passed on belongs to another program, except with cargo.
+    const end = name === 'cargo' ? -1 : names.indexOf('--', at);
+    const own = tester === undefined ? [] : names.slice(at + 1, end === -1 ? undefined : end);
+    return own.filter((word) => LISTS.test(word) || LISTS_WITH.test(`${tester}${word}`));
+  })[0];
 }
 
 /** Without -b or -p, tsc passes over a tsconfig.json whose only content is references. */
@@ -91,8 +116,13 @@ function scriptOf(all: readonly string[], base: string) {
   if (call !== null) {
     const folder = resolve(base, call.directory ?? '');
     const scripts = packageScripts(folder, 'package.json');
+    const passed = /(?<=\s--)(?:\s[\w=.:/-]+)*$/.exec(words.join(' '))?.[0] ?? '';
     const texts = ['pre', '', 'post'].flatMap((when) => scripts[when + call.script] ?? []);
-    return { name: `the script "${call.script}"`, folder, texts };
+    return {
+      name: `the script "${call.script}"`,
+      folder,
+      texts: texts.map((text) => (/[;&|]/.test(text) ? text : text + passed)),
+    };
   }
   const isShell = /^(?:ba|z|da|k)?sh$/.test(program);
   const [name = ''] = isShell ? fileRoles(words, (word) => existsSync(resolve(base, word))).runs : [program];

@@ -44,7 +44,7 @@ zsh fish csh tcsh: ~/.zshenv ~/.config/fish/config.fish ~/.cshrc ~/.tcshrc
 R Rscript: .Rprofile ~/.Rprofile .Renviron ~/.Renviron
 prove shellspec: .proverc ~/.proverc .shellspec ~/.shellspec
 docker podman docker-compose podman-compose: {compose,docker-compose}.{yaml,yml} {compose,docker-compose}.override.{yaml,yml} | Dockerfile .env .dockerignore
-pre-commit lefthook lint-staged: .pre-commit-config.yaml lefthook.yml lefthook.yaml .lintstagedrc .lintstagedrc.json package.json#lint-staged
+pre-commit lefthook lint-staged: .pre-commit-config.yaml {lefthook,.lefthook,lefthook-local}.{yml,yaml,json,toml} .lintstagedrc .lintstagedrc.{json,yaml,yml,js,cjs,mjs} lint-staged.config.{js,cjs,mjs,ts} package.json#lint-staged
 grunt gulp invoke inv doit: Gruntfile.js gulpfile.js tasks.py dodo.py
 rg ag fd: | .ignore .rgignore .agignore .fdignore .gitignore
 curl wget sqlite3 psql mysql mariadb: ~/.curlrc ~/.config/curlrc ~/.wgetrc ~/.sqliterc ~/.config/sqlite3/sqliterc ~/.psqlrc ~/.my.cnf
@@ -59,7 +59,9 @@ cmake ctest: CTestCustom.cmake | CMakePresets.json CMakeLists.txt
 node: | package.json#imports
 node npm python python3 ruby go: | .tool-versions mise.toml .node-version .ruby-version
 ${LOGIN}: ~/.profile ~/.bash_profile ~/.bash_login ~/.bashrc ~/.zprofile ~/.zshrc ~/.zlogin
-deno: deno.json#tasks deno.json#test deno.jsonc | deno.json#imports import_map.json
+wireit lage *: package.json#wireit lage.config.{js,cjs,mjs}
+poku testcafe *: poku.config.{js,cjs,mjs,ts} .pokurc.json .pokurc.jsonc .testcaferc.{js,cjs,json}
+deno: deno.json#tasks deno.json#test deno.json#exclude deno.jsonc | deno.json#imports import_map.json
 mix sbt ant swift nix nix-shell devbox dart flutter zig scons meson stack cabal lein clojure buck2 earthly: | mix.exs build.sbt build.xml Package.swift flake.nix shell.nix devbox.json dart_test.yaml build.zig SConstruct meson.build stack.yaml cabal.project project.clj deps.edn .buckconfig Earthfile
 tsc vue-tsc ts-node tsx: | tsconfig.json tsconfig.base.json tsconfig.build.json
 eslint: | eslint.config.{${MODULE}} .eslintrc.{js,cjs,json,yml,yaml} .eslintrc package.json#eslintConfig package.json#eslintIgnore .eslintignore

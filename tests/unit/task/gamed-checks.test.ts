@@ -329,6 +329,29 @@ const GAMES: readonly Game[] = [
     end: 'refused',
   },
   {
+    what: 'a wireit command',
+    check: 'npm test',
+    files: {
+      'package.json': NPM('wireit', {
+        devDependencies: { wireit: '1' },
+        wireit: { test: { command: 'node --test', files: ['src/*.js'] } },
+      }),
+    },
+    runners: { wireit: ['package.json'] },
+    trick: {
+      'package.json': NPM('wireit', { devDependencies: { wireit: '1' }, wireit: { test: { command: PASS } } }),
+    },
+    end: 'refused',
+  },
+  {
+    what: 'local settings of lefthook',
+    check: 'lefthook run pre-commit',
+    files: { 'package.json': '{}', 'lefthook.yml': 'pre-commit:\n  jobs:\n    - run: npm test\n' },
+    runners: { lefthook: ['lefthook-local.yml'] },
+    trick: { 'lefthook-local.yml': PASS },
+    end: 'refused',
+  },
+  {
     what: 'a runner for cargo',
     check: 'cargo test',
     files: { 'Cargo.toml': '' },

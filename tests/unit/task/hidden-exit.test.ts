@@ -35,6 +35,41 @@ test('a check that passes whatever fails in it is warned of', () => {
   assert.match(check('npm test | tail -5')[0] ?? '', /: remove "\| tail -5", or begin with "set -o pipefail;"\.$/);
 });
 
+test('a check that lists, plans or describes what it would test is warned of', () => {
+  for (const run of [
+    ...['make -n test', 'gmake --just-print test', 'just --dry-run test', 'task -n test', 'ctest -N'],
+    ...['ctest --show-only=json-v1', 'turbo run test --dry=json', 'nx run-many -t test --graph=x.json'],
+    ...['go test -list . ./...', 'go test -c -o /dev/null ./a', 'deno test --no-run', 'bun test --help'],
+    ...['pytest --collect-only -q', 'python3 -m pytest --co', '.venv/bin/pytest --version', 'uv run pytest --fixtures'],
+    ...['npx jest --listTests', './node_modules/.bin/jest -v', 'npx vitest list', 'mocha --dry-run', 'ava --version'],
+    ...['npx playwright test --list', 'cucumber-js --dry-run', 'bundle exec rspec --dry-run', 'prove -D t'],
+    ...['vendor/bin/phpunit --list-tests', 'bats --count a.bats', 'tox -l', 'nox --list', 'tox -e py --notest'],
+    ...['cargo test -- --list', 'cargo +nightly test --no-run', 'cargo nextest list', 'dotnet test --list-tests'],
+    ...['./gradlew test --dry-run', 'gradle -m check', 'eslint --print-config a.js', 'tsc -v', 'tsc --showConfig'],
+    ...['mocha --version && mocha --list-files', 'CI=1 timeout 60 jest --help'],
+  ])
+    assert.match(check(run)[0] ?? '', /^validation\[0\] tests nothing with "-?-?[a-zA-Z].*": remove that\.$/, run);
+  for (const run of [
+    ...[
+      'make -n test && make test',
+      'mocha --version && mocha',
+      'ctest -N | grep -q "Total Tests: 5"',
+      'make -j4 test',
+    ],
+    ...['cargo run -- --list', 'cargo bench --no-run', 'tox -e py -- -l', 'prove -v t', 'go test -count=1 ./...'],
+    ...['vitest run list', 'npx jest list -c jest.json', 'bin/cli --version', 'node cli.js --help', 'cargo check'],
+    ...['kubectl apply --dry-run=server -f a.yaml', 'cargo test --no-run && ./run-them', 'pytest -m list', 'make list'],
+    ...[
+      'test "$(jest --version)" = 29.7.0',
+      'prettier --list-different .',
+      'pytest --count 3',
+      'grep -q "jest --listTests" README.md',
+      'nx test -- --graph',
+    ],
+  ])
+    assert.deepEqual(check(run), [], run);
+});
+
 test('control: a check whose exit code counts is not', () => {
   for (const run of [
     'npm test',
