@@ -5,9 +5,9 @@ import { usedUpText } from '../../engine/messages.ts';
 import { resumedPlan } from '../../engine/plan/attempt.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { withKept } from '../../state/counters-file.ts';
-import { lastRecord, lastSeen, lastWhere } from '../../state/event-stream.ts';
+import { lastSeen } from '../../state/event-stream.ts';
 import type { LoopFiles, ReadState, StoredContract } from '../../state/loop-files.ts';
-import { findContract, readContract, readCounters } from '../../state/loop-files.ts';
+import { readContract, readCounters } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { asleepMs } from '../../state/process/sleep-watch.ts';
 import { restoreState } from '../../state/restore-state.ts';
@@ -16,6 +16,7 @@ import { countChecklist } from '../../text/markdown/lists.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { loopOfFourKeys } from '../control/operate.ts';
 import { clientAlive } from '../control/ownership.ts';
+import { lostLoop } from '../status/loop-report.ts';
 import { HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { requireOpenItems } from './prepare-contract.ts';
 import type { Approved, StartRequest } from './stages.ts';
@@ -26,7 +27,15 @@ export function checkExistingLoop(
   { existing, consented }: Pick<StartRequest, 'existing' | 'consented'>,
   files: LoopFiles,
 ): void {
-  if ((current.kind === 'absent' || current.kind === 'corrupt') && existing === 'refuse') refuseOverLost(files);
+  const isLost = current.kind === 'absent' || current.kind === 'corrupt';
+  const lost = isLost && existing === 'refuse' ? lostLoop(files) : null;
+  // The user was told of a corrupt state, and how to go on, when it was moved to the archive.
+  const isToldOf = lost !== null && listArchive(files, 1)[0]?.content.kind === 'corrupt';
+  // A new loop in its place would count from nothing.
+  if (lost !== null && lost.iteration > 0 && !isToldOf) {
+    const text = HOOK_TEXTS.stateLost(files.state, lost.iteration);
+    throw new RalphError('refused', about(text, { name: files.name, mode: lost.mode }));
+  }
   if (current.kind !== 'loop' || current.state.status === 'ended') return;
   const { state } = current;
   if (clientAlive(state))
@@ -38,21 +47,6 @@ export function checkExistingLoop(
     const text = isAsked ? START_TEXTS.needsConsent : HOOK_TEXTS.interruptedLoop(state.iteration);
     throw new RalphError('refused', about(text, state));
   }
-}
-
-/** Throws `refused` where a loop has worked whose state file is lost: a new loop in its place would count from nothing. */
-function refuseOverLost(files: LoopFiles): void {
-  const found = findContract(files);
-  if (typeof found === 'string') return;
-  const { loopId } = found.contract;
-  const kept = readCounters(files);
-  const counted = kept?.loopId === loopId ? kept.iteration : 0;
-  const done = Math.max(counted, lastRecord(files, loopId)?.iteration ?? 0);
-  // The user was told of a corrupt state, and how to go on, when it was moved to the archive.
-  const isToldOf = listArchive(files, 1)[0]?.content.kind === 'corrupt';
-  if (done === 0 || isToldOf || lastArchived(files)?.state.loopId === loopId) return;
-  const mode = lastWhere(files, loopId, ['loop.started', 'loop.resumed'])?.['mode'] === 'runner' ? 'runner' : 'hook';
-  throw new RalphError('refused', about(HOOK_TEXTS.stateLost(files.state, done), { name: files.name, mode }));
 }
 
 /** Returns whether a start continues a loop on which an agent may have worked. */

@@ -8,6 +8,7 @@ import type { CommonState, LoopState } from '../../engine/schema/state.ts';
 import { scenarioCount } from '../../engine/tdd/phases.ts';
 import { lastRecord, lastWhere } from '../../state/event-stream.ts';
 import { isFolder, readRecord } from '../../state/files/regular-file.ts';
+import { runnerHold } from '../../state/lock/owner.ts';
 import {
   findContract,
   type LoopFiles,
@@ -15,6 +16,7 @@ import {
   loopNamesIn,
   noticesOf,
   type ReadState,
+  readCounters,
 } from '../../state/loop-files.ts';
 import { statFields } from '../../state/process/identity.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
@@ -45,7 +47,7 @@ export interface LoopReport {
   readonly taskPath: string | null;
 }
 
-/** Loop whose state file is missing or corrupt; `iteration` and `mode` come from its journal. */
+/** Loop whose state file is missing or corrupt; `iteration` and `mode` come from what else is left of it. */
 type LostLoop = Readonly<Pick<CommonState, 'loopId' | 'taskPath' | 'iteration' | 'mode'>>;
 
 /** Fields of the state that views show unchanged. */
@@ -108,23 +110,23 @@ export function describeLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopRepo
   const ended = found.kind === 'loop' && found.state.status === 'ended';
   const last = ended ? { state: found.state, file: files.state } : lastArchived(files);
   const lastLoop = last === null ? null : endedLoopOf(last.state, last.file, noticesOf(files, last.state.loopId));
-  const contract = found.kind === 'absent' || found.kind === 'corrupt' ? findContract(files) : 'absent';
-  const lost = typeof contract === 'string' ? null : lostLoopOf(files, contract.contract, lastLoop);
+  const lost = found.kind === 'absent' || found.kind === 'corrupt' ? lostLoop(files, last?.state) : null;
   const taskPath = live?.taskPath ?? lost?.taskPath ?? lastLoop?.taskPath ?? null;
   const kind = live === null ? taskKind(taskPath ?? '') : kindByContract(files, live.taskPath);
   return { files, found, live, lastLoop, lastState: last?.state ?? null, lost, kind, taskPath };
 }
 
 /** Returns the lost loop, or null. An ended loop has no contract, so one without a state file is a lost loop's. */
-function lostLoopOf(
-  files: LoopFiles,
-  { loopId, taskPath }: Pick<LostLoop, 'loopId' | 'taskPath'>,
-  ended: EndedLoop | null,
-): LostLoop | null {
-  if (ended?.loopId === loopId) return null;
+export function lostLoop(files: LoopFiles, ended = lastArchived(files)?.state): LostLoop | null {
+  const found = findContract(files);
+  if (typeof found === 'string' || ended?.loopId === found.contract.loopId) return null;
+  const { loopId, taskPath, agent } = found.contract;
+  const kept = readCounters(files);
+  const iteration = Math.max(kept?.loopId === loopId ? kept.iteration : 0, lastRecord(files, loopId)?.iteration ?? 0);
   const begun = lastWhere(files, loopId, ['loop.started', 'loop.resumed']);
-  const mode = begun?.['mode'] === 'runner' ? 'runner' : 'hook';
-  return { loopId, taskPath, iteration: lastRecord(files, loopId)?.iteration ?? 0, mode };
+  // Without a journal, only a runner starts a command, and one that was killed has left its hold.
+  const isRunners = begun === null ? agent !== undefined || existsSync(runnerHold(files)) : begun['mode'] === 'runner';
+  return { loopId, taskPath, iteration, mode: isRunners ? 'runner' : 'hook' };
 }
 
 function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv): LiveLoop | null {
@@ -250,10 +252,7 @@ export function describeProject(projectDir: string, env: NodeJS.ProcessEnv): Pro
   return [...loopsIn(projectDir, null), ...places.flatMap((place) => loopsIn(place.projectDir, place))];
 }
 
-/**
- * Returns the first loop of a project or its worktrees that is driven or, without `isDriven`, waits for its driver; null if there
- * is none.
- */
+/** Returns the first loop of a project or its worktrees that is driven or, unless `isDriven`, waits for its driver. */
 export function liveLoop(projectDir: string, env: NodeJS.ProcessEnv, isDriven = false): LiveLoop | null {
   const [first] = describeProject(projectDir, env).filter(
     ({ found, live }) =>

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { loopNames } from '../../../../src/drive/status/loop-report.ts';
+import { loopNames, lostLoop } from '../../../../src/drive/status/loop-report.ts';
+import { runnerHold } from '../../../../src/state/lock/owner.ts';
 import { aProject, aStop, type Project, start, stateOf } from '../../../support/drive/drive-project.ts';
 import '../../../support/starts-processes.ts';
 
@@ -32,6 +33,22 @@ for (const [how, lose] of [
     again(project, 'fresh');
     assert.equal(stateOf(project).iteration, 0);
   });
+
+test('a lost loop without a journal keeps its count, and is a runner’s if one was killed on it', async (t) => {
+  const project = aProject(t);
+  start(project, true);
+  await aStop(project);
+  const { files } = project;
+  rmSync(files.runtimeDir, { recursive: true });
+  const lost = () => {
+    const { iteration, mode } = lostLoop(files) ?? {};
+    return { iteration, mode };
+  };
+  assert.deepEqual(lost(), { iteration: 1, mode: 'hook' });
+  assert.ok(!existsSync(files.runtimeDir));
+  writeFileSync(runnerHold(files), '{}');
+  assert.deepEqual(lost(), { iteration: 1, mode: 'runner' });
+});
 
 test('control: a start whose state is missing can be repeated while its loop has done nothing', (t) => {
   const project = aProject(t);
