@@ -87,7 +87,8 @@ export function confine(sandbox: Confinement | undefined, run: ConfinedRun) {
     ...['--chdir', directory],
   ];
   return {
-    program: onPath('bwrap', { PATH: pathOutside(env['PATH'] ?? '', [writable, ...terms.allowWrite]) }) ?? 'bwrap',
+    // The last one does not exist: a name alone would be looked up on the whole PATH.
+    program: onPath('bwrap', { PATH: pathOutside(env['PATH'] ?? '', [writable, ...terms.allowWrite]) }) ?? '/bwrap',
     words: [...options, '--', program, ...words],
     env: { ...Object.fromEntries(kept), TMPDIR: '/tmp' },
     finish: isThere(servers)
@@ -131,13 +132,8 @@ function existing(paths: readonly string[]): string[] {
 }
 
 /** Settings of a task file, with its key names. */
-interface SandboxSettings {
-  readonly mode: 'off' | 'auto' | 'on';
-  readonly allow_write: readonly string[];
-  readonly deny_write: readonly string[];
-  readonly deny_read: readonly string[];
-  readonly network: boolean | readonly string[];
-}
+type SandboxSettings = Readonly<Record<'allow_write' | 'deny_write' | 'deny_read', readonly string[]>> &
+  Readonly<Pick<Sandbox, 'network'>>;
 
 /** Returns the sandbox of a contract. Its paths are absolute: the client ignores others in `--settings` (measured). */
 export function sandboxTerms(settings: SandboxSettings, projectDir: string, env: NodeJS.ProcessEnv): Sandbox {

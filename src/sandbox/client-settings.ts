@@ -8,14 +8,10 @@ import { onPath } from '../state/process/find-program.ts';
 import { gitSettings, MARK } from './environment.ts';
 import { isMissing, type PlaceholderFiles, SHOWN } from './placeholders.ts';
 
-interface ClientSandbox {
-  readonly terms: Sandbox;
-  /** Absolute paths of the loop's own files and folders. */
-  readonly closed: readonly string[];
-  /** Commands that the client runs outside its sandbox, each in a separate call. */
-  readonly excluded: readonly string[];
-  readonly secrets: readonly string[];
-}
+/** `closed`: absolute paths of the loop's own files; `excluded`: commands that run outside, each in a separate call. */
+type ClientSandbox = { readonly terms: Sandbox } & Readonly<
+  Record<'closed' | 'excluded' | 'secrets', readonly string[]>
+>;
 
 /**
  * Returns the part of the client's settings that confines its shell. The client's sandbox confines only Bash, so
@@ -61,21 +57,17 @@ function rules(tool: string, path: string): string[] {
 
 const MOST_BYTES = 1024 * 1024;
 
-interface ExcludesRequest {
-  readonly files: PlaceholderFiles;
-  /** Absolute paths to which the agent may not write: the client shows missing ones, too, as devices. */
-  readonly closed: readonly string[];
-  /** Path of the list, outside the project. */
-  readonly file: string;
-  readonly env: NodeJS.ProcessEnv;
-}
-
 /**
- * Writes git's list of ignored files for an agent in the sandbox: the user's own list, and the missing files that the
- * sandbox shows, which it also records. Returns the variables that make git read the list. Changes neither the repository
- * nor the user's settings.
+ * Writes git's list of ignored files for an agent in the sandbox to `file`, outside the project: the user's own list, and the
+ * missing files that the sandbox shows, also of those `closed` to the agent, which it also records. Returns the variables that
+ * make git read the list. Changes neither the repository nor the user's settings.
  */
-export function gitExcludes({ files, closed, file, env }: ExcludesRequest): Record<string, string> {
+export function gitExcludes(
+  files: PlaceholderFiles,
+  closed: readonly string[],
+  file: string,
+  env: NodeJS.ProcessEnv,
+): Record<string, string> {
   const { projectDir, placeholders } = files;
   const inside = closed.filter((path) => path.startsWith(`${projectDir}/`));
   const missing = [...new Set([...SHOWN.map((name) => join(projectDir, name)), ...inside])].filter(isMissing);

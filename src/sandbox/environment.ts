@@ -1,4 +1,4 @@
-import { delimiter } from 'node:path';
+import { delimiter, dirname, isAbsolute } from 'node:path';
 import { realPathOf } from '../state/files/regular-file.ts';
 
 /**
@@ -26,12 +26,17 @@ export function guardPath(env: NodeJS.ProcessEnv, writable: readonly string[]): 
   return env['PATH'] === whole ? {} : { [WHOLE_PATH]: whole };
 }
 
-/** Returns a PATH without the entries below these folders. */
+/** Returns a PATH without entries that lead through these folders, and without relative ones, which may anywhere. */
 export function pathOutside(path: string, writable: readonly string[]): string {
-  const tops = writable.map((top) => realPathOf(top) ?? top);
-  const isOutside = (folder: string): boolean =>
-    !tops.some((top) => `${realPathOf(folder) ?? folder}/`.startsWith(`${top}/`));
+  const isOutside = (folder: string): boolean => isAbsolute(folder) && !isBelow(folder, writable);
   return path.split(delimiter).filter(isOutside).join(delimiter);
+}
+
+/** Returns whether a path leads through one of these folders, also by links. */
+export function isBelow(path: string, folders: readonly string[]): boolean {
+  const at = realPathOf(path) ?? path;
+  if (folders.some((folder) => `${at}/`.startsWith(`${realPathOf(folder) ?? folder}/`))) return true;
+  return dirname(path) !== path && isBelow(dirname(path), folders);
 }
 
 /** Variable in the shell of an agent in the sandbox that names our list of ignored files. */

@@ -22,6 +22,10 @@ export const SANDBOX_PROBLEMS = {
     text: `The sandbox of Claude Code ${version} leaves too much open; ${needed} or newer confines an agent.`,
     fix: 'claude update',
   }),
+  replaceable: (program: string): SandboxProblem => ({
+    text: `The agent could replace ${program}, which runs outside the sandbox.`,
+    fix: 'install it outside the project and outside sandbox.allow_write.',
+  }),
   refused: (reason: string): SandboxProblem => ({
     text: `The sandbox is unavailable, because bubblewrap fails: ${reason}.`,
     fix: 'allow user namespaces: sudo sysctl -w user.max_user_namespaces=15000; on Ubuntu 24.04 also sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0',

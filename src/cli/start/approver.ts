@@ -29,7 +29,7 @@ export function userOf(context: CommandContext): Approver {
 /** Returns the mode that the user chooses; null if they decline or cannot be asked. Throws `refused` at the end of the input. */
 async function chooseSandbox(context: CommandContext): Promise<'on' | 'off' | null> {
   const { mayAsk, values, env, projectDir, err } = context;
-  if (!mayAsk || values['yes'] === true || clientSandboxProblem(env) !== null) return null;
+  if (!mayAsk || values['yes'] === true || clientSandboxProblem(env, [projectDir]) !== null) return null;
   err(withPrefix(SANDBOX_TEXTS.question));
   let answer: string | undefined;
   do answer = (await ask('Sandbox [Y/n/always/never]: '))?.toLowerCase();

@@ -28,8 +28,8 @@ export function withSandbox<T extends AgentSettings>(
     secrets: secretNames(env, checkCommands(files, contract)),
   });
   const shown = [...closed, ...terms.denyWrite];
-  const excludes = gitExcludes({ files, closed: shown, file: `${path}.git-excludes`, env });
   const wholePath = guardPath(env, [projectDir, ...terms.allowWrite]);
+  const excludes = gitExcludes(files, shown, `${path}.git-excludes`, env);
   // The client runs the steps of a TDD loop outside the sandbox, by the `node` on the agent's PATH.
   const shellPath = contract.tdd === undefined ? wholePath : {};
   const { deny = [], ask = [] } = settings.permissions ?? {};

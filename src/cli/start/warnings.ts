@@ -6,7 +6,7 @@ import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { hasRules } from '../../guard/guard.ts';
 import { clientSandboxProblem } from '../../hosts/claude/claude-code.ts';
 import { hostOf } from '../../hosts/hosts.ts';
-import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
+import { SANDBOX_PROBLEMS, SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { show, withPrefix } from '../../state/process/program.ts';
 import { taskKind } from '../../task/task-file.ts';
 import type { CommandContext } from '../command.ts';
@@ -28,12 +28,12 @@ export function printWarnings(
 }
 
 export function warningTexts(
-  { env }: Pick<CommandContext, 'env'>,
+  { env, projectDir }: Pick<CommandContext, 'env' | 'projectDir'>,
   warnings: StartedLoop['warnings'],
   contract: WarnedOf,
   later: LaterClient | null = null,
 ): readonly string[] {
-  const { host, clientVersion } = contract;
+  const { host, clientVersion, agent } = contract;
   const { versionText, modeText } = hostOf(host);
   const told = versionText?.(clientVersion ?? later?.version ?? null) ?? null;
   const texts = told === null ? [] : [told];
@@ -41,8 +41,8 @@ export function warningTexts(
   texts.push(...warnings.map(({ message, line }) => `${line === null ? '' : `line ${line}: `}${message}`));
   if (contract.unsandboxed === 'not-set') texts.push(SANDBOX_TEXTS.withoutBypass);
   if (contract.unsandboxed === 'unavailable') {
-    const problem = clientSandboxProblem(env);
-    texts.push(problem ? SANDBOX_TEXTS.withoutAuto(problem) : SANDBOX_TEXTS.notForCommands(contract.agent ?? ''));
+    const problem = clientSandboxProblem(env, [projectDir]) ?? SANDBOX_PROBLEMS.replaceable('the client or node');
+    texts.push(agent === undefined ? SANDBOX_TEXTS.withoutAuto(problem) : SANDBOX_TEXTS.notForCommands(agent));
   }
   if (contract.client?.permissionMode === 'plan') texts.push(START_TEXTS.onlyPlans);
   if (verifiesNothing(contract)) texts.push(START_TEXTS.nothingToVerify);

@@ -1,5 +1,6 @@
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { sandboxProblem } from '../../sandbox/bubblewrap.ts';
+import { isBelow } from '../../sandbox/environment.ts';
 import { SANDBOX_PROBLEMS, type SandboxProblem } from '../../sandbox/messages.ts';
 import { advise, type Message, nullIfRefused, RalphError } from '../../text/message.ts';
 import { atLeast } from '../../text/version.ts';
@@ -50,10 +51,18 @@ export function failOpenText(version: string | null): string | null {
  */
 const OLDEST_SANDBOX = '2.1.284';
 
-/** Returns why client or checks cannot be confined here, with the remedy; null if they can. */
-export function clientSandboxProblem(env: NodeJS.ProcessEnv, platform?: NodeJS.Platform): SandboxProblem | null {
+/** Returns why client or checks cannot be confined here to `writable` folders, with the remedy; null if they can. */
+export function clientSandboxProblem(
+  env: NodeJS.ProcessEnv,
+  writable: readonly string[],
+  platform?: NodeJS.Platform,
+): SandboxProblem | null {
   const problem = sandboxProblem(env, platform);
-  const version = problem === null ? (nullIfRefused(() => findClient(env), 'client-missing')?.version ?? null) : null;
+  const client = problem === null ? nullIfRefused(() => findClient(env), 'client-missing') : null;
+  // Both are started again in each iteration: the client, and node for its hooks.
+  const own = [client?.path ?? '', process.execPath].find((path) => isAbsolute(path) && isBelow(path, writable));
+  if (problem === null && own !== undefined) return SANDBOX_PROBLEMS.replaceable(own);
+  const { version = null } = client ?? {};
   if (version === null || atLeast(version, OLDEST_SANDBOX)) return problem;
   return SANDBOX_PROBLEMS.oldClient(version, OLDEST_SANDBOX);
 }

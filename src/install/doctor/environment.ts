@@ -126,8 +126,8 @@ function writable(dir: string, what: string, fix: string): Outcome {
   }
 }
 
-export const sandbox: Check = ({ env, platform }) => {
-  const problem = clientSandboxProblem(env, platform);
+export const sandbox: Check = ({ env, platform, projectDir }) => {
+  const problem = clientSandboxProblem(env, [projectDir], platform);
   return [problem === null ? ok('the sandbox works (--sandbox).') : warning(problem.text, problem.fix)];
 };
 

@@ -211,7 +211,7 @@ test('exit code, output, timeout and left-over processes are as without a sandbo
 test('bubblewrap is not taken from a folder of the PATH that the command may write to', async () => {
   const left = join(project, 'bin');
   mkdirSync(left);
-  writeFileSync(join(left, 'bwrap'), `#!/bin/sh\ntouch ${join(root, 'outside', 'left')}\n`, { mode: 0o755 });
+  writeFileSync(join(left, 'bwrap'), `#!/bin/sh\n: > ${join(root, 'outside', 'left')}\n`, { mode: 0o755 });
   writeFileSync(join(left, 'tool'), '#!/bin/sh\necho found\n', { mode: 0o755 });
   const { signal } = new AbortController();
   const sandbox = { terms: NOTHING, writable: project };
@@ -219,6 +219,7 @@ test('bubblewrap is not taken from a folder of the PATH that the command may wri
   const command = { run: 'tool', directory: project, env: turned, timeoutMs: 60_000, signal, sandbox };
   const { output } = await runCommand(command);
   assert.match(output.text(), /found/);
+  await runCommand({ ...command, env: { ...env, PATH: left } });
   assert.ok(!existsSync(join(root, 'outside', 'left')));
 });
 

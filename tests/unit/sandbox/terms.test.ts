@@ -1,6 +1,7 @@
+import { clientSandboxProblem } from '../../../src/hosts/claude/claude-code.ts';
 import { sandboxProblem, sandboxTerms } from '../../../src/sandbox/bubblewrap.ts';
 import { clientSandbox, gitExcludes } from '../../../src/sandbox/client-settings.ts';
-import { withoutGitExcludes } from '../../../src/sandbox/environment.ts';
+import { pathOutside, withoutGitExcludes } from '../../../src/sandbox/environment.ts';
 import { exclusionText } from '../../../src/sandbox/messages.ts';
 import { secretNames } from '../../../src/sandbox/secret-names.ts';
 import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
@@ -9,8 +10,8 @@ import { folderWith, writeFiles } from '../../support/folder.ts';
 import '../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 
 const ENV = { PATH: process.env['PATH'] ?? '', HOME: '/home/user' };
@@ -91,7 +92,7 @@ test("git ignores what the sandbox shows and keeps the user's list; the loop's o
   const file = join(dir, 'state', 'excludes');
   const closed = [join(git, 'app', 'closed'), '/elsewhere'];
   const files = { projectDir: join(git, 'app'), placeholders: join(dir, 'state', 'placeholders.json') };
-  const seen = { ...env, ...gitExcludes({ files, closed, file, env }) };
+  const seen = { ...env, ...gitExcludes(files, closed, file, env) };
   assert.match(readFileSync(file, 'utf8'), /^\*\.log\n\/app\/\.bash_profile\n[\s\S]*\n\/app\/closed\n$/);
   writeFiles(git, { 'app/.bashrc': '', 'app/sub/.bashrc': '', 'app/closed/x': '', '.bashrc': '' });
   const status = (variables: Record<string, string>): string =>
@@ -123,4 +124,28 @@ test('tells a missing program, a refusing system and another system apart, each 
   assert.match(refused?.fix ?? '', /user\.max_user_namespaces/);
   assert.match(sandboxProblem(ENV, 'darwin')?.text ?? '', /needs Linux/);
   assert.equal(sandboxProblem(process.env, 'linux'), null, 'apt-get install bubblewrap socat');
+});
+
+test('a PATH outside the project has no entry that leads through it, by a link, relative or missing so far', (context) => {
+  const root = realpathSync(folderWith(context, { 'project/bin/tool': '', 'elsewhere/bin/tool': '' }));
+  const at = (path: string): string => join(root, path);
+  symlinkSync(at('elsewhere'), at('project/.venv'));
+  symlinkSync(at('project'), at('link'));
+  const kept = ['/usr/bin', at('elsewhere/bin'), at('missing/bin')];
+  const through = ['project/bin', 'project/later', 'project/.venv/bin', 'link/bin', 'link/later/bin'].map(at);
+  const path = ['', '.', 'node_modules/.bin', ...through, ...kept].join(':');
+  assert.equal(pathOutside(path, [at('project')]), kept.join(':'));
+});
+
+test('a client or node that the agent could replace is not confined', (context) => {
+  const root = folderWith(context, { 'project/node_modules/.bin/claude': '#!/bin/sh\necho 2.1.332\n' });
+  const project = join(root, 'project');
+  const claude = join(project, 'node_modules/.bin/claude');
+  chmodSync(claude, 0o755);
+  const problem = (path: string, writable: string) => clientSandboxProblem({ ...ENV, RALPH_CLAUDE: path }, [writable]);
+  assert.match(problem(claude, project)?.text ?? '', /could replace .*\.bin\/claude/);
+  assert.equal(problem(claude, join(root, 'other')), null, 'control: the client is outside of what it may write to');
+  symlinkSync(claude, join(root, 'claude'));
+  assert.match(problem(join(root, 'claude'), project)?.text ?? '', /could replace/, 'a link leads into the project');
+  assert.match(problem('missing', dirname(process.execPath))?.text ?? '', /could replace .*node/);
 });

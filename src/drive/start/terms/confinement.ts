@@ -21,12 +21,12 @@ export function confinementOf(
     const isUnset = sources['sandbox.mode'] === 'default' && settings.permissionMode === 'bypassPermissions';
     return isUnset && startsClient ? { unsandboxed: 'not-set' } : {};
   }
-  const confined = startsClient ? clientSandboxProblem : sandboxProblem;
-  const problem = agent === null ? confined(env) : null;
-  if (agent === null && problem === null) return { sandbox: sandboxTerms(settings.sandbox, projectDir, env) };
+  const sandbox = sandboxTerms(settings.sandbox, projectDir, env);
+  const problem = startsClient ? clientSandboxProblem(env, [projectDir, ...sandbox.allowWrite]) : sandboxProblem(env);
+  if (agent === null && problem === null) return { sandbox };
   if (mode === 'auto') return { unsandboxed: 'unavailable' };
   throw new RalphError(
     'sandbox-missing',
-    problem === null ? SANDBOX_TEXTS.notForCommands(agent ?? '') : SANDBOX_TEXTS.required(problem),
+    agent !== null || problem === null ? SANDBOX_TEXTS.notForCommands(agent ?? '') : SANDBOX_TEXTS.required(problem),
   );
 }
