@@ -167,7 +167,8 @@ export function checkResult({ name, run, timeoutSeconds }: CommandDefinition, en
 /** Maximum length of what a package printed before its tests failed. */
 const MAX_PART = 6000;
 /** With these words, npm, pnpm and yarn pass silently if no package has the script. */
-const OPTIONAL = /^(?!.*\s(?:-s|--silent)\b).*\s(?:--if-present|workspaces\s+foreach)\b/;
+const OPTIONAL =
+  /^(?!.*\s(?:-s|--(?:silent|reporter|loglevel)|exec|dlx)\b).*(?:\s(?:--if-present|workspaces\s+foreach)|\bpnpm\s(?:.*\s)?(?:-r|-F|--recursive|--filter))\b/;
 const NO_SCRIPT = 'exit code 0, but no package had the script to run, which proves nothing.';
 /** A call of a test runner with another reporter, or passing without tests. */
 const UNCOUNTED =

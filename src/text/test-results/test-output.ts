@@ -242,9 +242,11 @@ const NO_PARTS: readonly RegExp[] = [
   /^(?:SKIPPED: +\S+: | {2}\S+: (?:SKIP|skipped tests)\b)/, // tox
   /^\S.*\.{3,}(?:\(no files to check\))?Skipped$/, // pre-commit
   /^warning: No Python files found under\b/, // ruff
+  /^│ 🥊 lefthook /, // unless a command of it is named below
+  /^→ (?:lint-staged could not find any|No) staged files\b/, // lint-staged
 ];
-/** Says that another environment or hook did run. */
-const SOME_PARTS = /^(?: {2}\S+: (?:commands succeeded|OK\b)|\S.*\.{3,}(?:Passed|Failed)$)/; // tox, pre-commit
+/** Says that another environment or hook did run: tox, pre-commit, lefthook. */
+const SOME_PARTS = /^(?: {2}\S+: (?:commands succeeded|OK\b)|\S.*\.{3,}(?:Passed|Failed)$|┃ {2}\S.* ❯|✔️ +\S)/u;
 
 /** Output of make for a goal that exists as a file or folder, or that has no commands. */
 const IDLE_MAKE = new RegExp(
