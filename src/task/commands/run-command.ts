@@ -15,6 +15,7 @@ import { shorten } from '../../text/quote.ts';
 import { shownLine, TerminalScreen } from '../../text/terminal-screen.ts';
 import { TestOutput } from '../../text/test-results/test-output.ts';
 import type { TestSummary } from '../../text/test-results/test-summary.ts';
+import { hiddenExit } from './hidden-exit.ts';
 
 interface Shell {
   readonly program: string;
@@ -200,7 +201,7 @@ export class CommandOutput {
 
   /** Output of the command `run`. Paths inside `directory` are shown relative to it. */
   constructor(directory: string, run = '', onLine?: (line: string) => void) {
-    this.#tests = new TestOutput(directory, run);
+    this.#tests = new TestOutput(directory, run, hiddenExit(run, false, directory) !== null);
     this.#onLine = onLine;
     this.#screen = new TerminalScreen((line) => {
       this.#kept.add(this.#isAtStart ? line : `\n${line}`);

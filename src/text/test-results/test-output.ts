@@ -21,7 +21,7 @@ const KNOWN = knownLines(RUNNERS);
 /** Reads the output of a command line by line, as a terminal shows it, and counts the tests that its runners report. */
 export class TestOutput {
   /** By wrapper's name; the first has everything that belongs to no part. */
-  readonly #parts = new Map([['', new OutputPart()]]);
+  readonly #parts: Map<string, OutputPart>;
   #current = '';
   #namesParts = false;
   #saidNoParts = false;
@@ -33,10 +33,13 @@ export class TestOutput {
   /** True while only make has written lines. */
   #isSilent = true;
   readonly #directory: string;
+  readonly #countsAll: boolean;
 
-  /** Paths inside `directory` are shown relative to it. `run` is the command that writes the output. */
-  constructor(directory = '', run = '') {
+  /** Shows paths relative to `directory`. `run` writes the output; with `countsAll`, the counts alone decide. */
+  constructor(directory = '', run = '', countsAll = false) {
     this.#directory = directory;
+    this.#countsAll = countsAll;
+    this.#parts = new Map([['', new OutputPart(countsAll)]]);
     this.#isOnlyMake = startsOnlyMake(run);
   }
 
@@ -62,8 +65,8 @@ export class TestOutput {
     this.#namesParts ||= NAMES_PARTS.test(text);
     this.#ranParts ||= SOME_PARTS.test(text);
     this.#saidNoParts ||= NO_PARTS.some((pattern) => pattern.test(text));
-    const header = this.#part(this.#current).isRunning ? null : keyOf(HEADERS, text);
-    if (header !== null && this.#add(header, new OutputPart())) this.#current = header;
+    const header = this.#part(this.#current).before !== null ? null : keyOf(HEADERS, text);
+    if (header !== null && this.#add(header, new OutputPart(this.#countsAll))) this.#current = header;
     this.#mark(this.#current, text);
   }
 
@@ -100,7 +103,8 @@ export class TestOutput {
   /** Returns the end of the first failed part; null if the output has no parts, or none is known to have failed. */
   failedTail(limit: number): string | null {
     const parts = [...this.#parts.values()];
-    const failed = parts.find((part) => part.hasFailedTests()) ?? parts.find(({ isMarked }) => isMarked);
+    const failed =
+      parts.find((part) => part.summaries().some((each) => each.failed > 0)) ?? parts.find(({ isMarked }) => isMarked);
     return failed === undefined || parts.length === 1 ? null : failed.output.tail(limit);
   }
 
@@ -109,7 +113,7 @@ export class TestOutput {
     if (prefixed === null) return false;
     const { key, text: rest, isSure } = prefixed;
     const known = this.#parts.get(key);
-    const part = known ?? new OutputPart();
+    const part = known ?? new OutputPart(this.#countsAll);
     if (!part.reads(rest)) {
       if (known === undefined && !isSure) return false;
       part.explain(rest);
@@ -143,32 +147,34 @@ const newCounts = () => EACH.map(({ runner, known }) => new RunnerCount(runner, 
 class OutputPart {
   #runners = newCounts();
   /** What the runners had counted when a run began that has no total yet. */
-  #before: RunnerCount[] | null = null;
+  before: RunnerCount[] | null = null;
   /** Readers that recognised the last line. */
   readonly #readers = new Set<RunnerCount>();
   readonly output = new BoundedText();
+  readonly #countsAll: boolean;
   /** True if the wrapper says that it failed. */
   isMarked = false;
+
+  constructor(countsAll: boolean) {
+    this.#countsAll = countsAll;
+  }
 
   /** Reads a line that a runner recognises; returns whether one does. */
   reads(text: string): boolean {
     this.#readers.clear();
     if (!KNOWN.test(text)) return false;
     for (const runner of this.#runners) if (runner.reads(text)) this.#readers.add(runner);
-    const begun = (this.#before ?? this.#runners).find(({ isRunning }) => isRunning);
+    // Otherwise a test could hide failures by printing the first line and the total of another runner around them.
+    const begun = (this.before ?? this.#runners).find(({ isRunning }) => isRunning && !this.#countsAll);
     if (begun === undefined) {
       // What a test printed of other runners does not count once its own run has a total.
-      this.#runners = this.#before ?? this.#runners;
-      this.#before = null;
-    } else if (this.#before === null) {
-      this.#before = this.#runners;
-      this.#runners = newCounts().with(this.#before.indexOf(begun), begun);
+      this.#runners = this.before ?? this.#runners;
+      this.before = null;
+    } else if (this.before === null) {
+      this.before = this.#runners;
+      this.#runners = newCounts().with(this.before.indexOf(begun), begun);
     }
     return this.#readers.size > 0;
-  }
-
-  get isRunning(): boolean {
-    return this.#before !== null;
   }
 
   /** Passes the line to the runners that do not recognise it: it may explain a failed test. */
@@ -177,13 +183,9 @@ class OutputPart {
   }
 
   summaries(): TestSummary[] {
-    return [...new Set([...(this.#before ?? []), ...this.#runners])]
+    return [...new Set([...(this.before ?? []), ...this.#runners])]
       .filter(({ isSeen }) => isSeen)
       .map((runner) => runner.summary());
-  }
-
-  hasFailedTests(): boolean {
-    return this.summaries().some(({ failed }) => failed > 0);
   }
 }
 

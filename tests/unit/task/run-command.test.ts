@@ -35,3 +35,12 @@ test('counts the tests in JSON that is longer than a line of a runner', async ()
   const { tests } = await run(`printf '${counts}'; head -c 40000 /dev/zero | tr '\\0' x; echo '"}'`, false);
   assert.deepEqual(tests, { run: 0, failed: 0, skipped: 2, failures: [] });
 });
+
+test('a test cannot hide failures between lines of another runner where the exit code says nothing', async () => {
+  const lines = ['TAP version 13', '  0 passing (2ms)', '  1 failing', '# tests 1', '# pass 1', '# fail 0'];
+  const printed = `printf '${lines.join('\\n')}\\n'`;
+  const failed = async (command: string) => (await run(command, false)).tests?.failed;
+  assert.equal(await failed(`${printed} | tee /dev/null`), 1);
+  assert.equal(await failed(`${printed}; false || true`), 1);
+  assert.equal(await failed(printed), 0, 'control: with an exit code, a test may print what another runner reports');
+});
