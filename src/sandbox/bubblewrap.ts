@@ -132,8 +132,11 @@ function existing(paths: readonly string[]): string[] {
 }
 
 /** Settings of a task file, with its key names. */
-type SandboxSettings = Readonly<Record<'allow_write' | 'deny_write' | 'deny_read', readonly string[]>> &
-  Readonly<Pick<Sandbox, 'network'>>;
+interface SandboxSettings extends Readonly<Pick<Sandbox, 'network'>> {
+  readonly allow_write: readonly string[];
+  readonly deny_write: readonly string[];
+  readonly deny_read: readonly string[];
+}
 
 /** Returns the sandbox of a contract. Its paths are absolute: the client ignores others in `--settings` (measured). */
 export function sandboxTerms(settings: SandboxSettings, projectDir: string, env: NodeJS.ProcessEnv): Sandbox {

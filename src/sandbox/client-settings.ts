@@ -8,10 +8,14 @@ import { onPath } from '../state/process/find-program.ts';
 import { gitSettings, MARK } from './environment.ts';
 import { isMissing, type PlaceholderFiles, SHOWN } from './placeholders.ts';
 
-/** `closed`: absolute paths of the loop's own files; `excluded`: commands that run outside, each in a separate call. */
-type ClientSandbox = { readonly terms: Sandbox } & Readonly<
-  Record<'closed' | 'excluded' | 'secrets', readonly string[]>
->;
+interface ClientSandbox {
+  readonly terms: Sandbox;
+  /** Absolute paths of the loop's own files and folders. */
+  readonly closed: readonly string[];
+  /** Commands that the client runs outside its sandbox, each in a separate call. */
+  readonly excluded: readonly string[];
+  readonly secrets: readonly string[];
+}
 
 /**
  * Returns the part of the client's settings that confines its shell. The client's sandbox confines only Bash, so

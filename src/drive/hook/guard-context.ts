@@ -118,16 +118,15 @@ export function guardRules(
     caseInsensitive: FOLDS_CASE,
     variables: Object.fromEntries(SHARED_VARIABLES.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
     ...(ours?.sandbox && {
-      writable: [
-        projectDir,
-        ...ours.sandbox.allowWrite,
-        env['CLAUDE_CODE_TMPDIR'] ?? `/tmp/claude-${process.getuid?.() ?? 0}`,
-      ],
+      writable: [projectDir, ...ours.sandbox.allowWrite, env['CLAUDE_CODE_TMPDIR'] ?? clientTemporary()],
     }),
     scope,
     guardrails: ours && withTddCalls(guardrailsOf(ours), ours, programs),
   };
 }
+
+/** Returns the folder for temporary files that the client gives its sandbox. */
+const clientTemporary = (): string => `/tmp/claude-${process.getuid?.() ?? 0}`;
 
 /** Returns the scope of a plan's task. The plan and its progress file belong to the loop while it runs. */
 function scopeOf(task: OpenTask | null, { guardrails }: Contract): TaskScope {
