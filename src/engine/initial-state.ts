@@ -124,6 +124,14 @@ export function isUnjoined({ mode, sessionId }: Pick<LoopState, 'mode' | 'sessio
   return mode === 'hook' && sessionId === null;
 }
 
+/** Returns whether the agent of a session still works on the turn in which the user paused the loop. */
+export function isFinishing(state: LoopState): boolean {
+  if (state.status !== 'paused' || state.paused.reason !== 'operator') return false;
+  const { since } = state.paused;
+  // A pause outside a turn is itself the last decision.
+  return state.mode === 'hook' && state.turn === 'agent' && (state.lastDecision?.at ?? since) !== since;
+}
+
 /** Returns whether a loop continues only after a message of the user in its session, as after `resume` and `/clear`. */
 export function needsMessage({ mode, status, turn, sessionId }: LoopState): boolean {
   return mode === 'hook' && status === 'running' && turn === 'rest' && sessionId !== null;

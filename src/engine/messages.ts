@@ -26,8 +26,9 @@ export function signalName(signal: BreakerSignal): string {
   return SIGNAL_NAMES[signal];
 }
 
-/** Status of a paused loop, for people: `paused by you`, `paused (rate limited)`. */
-export function pausedText(reason: string): string {
+/** Status of a paused loop, for people: `paused by you`, `paused (rate limited)`. `isFinishing`: its agent still works. */
+export function pausedText(reason: string, isFinishing = false): string {
+  if (isFinishing) return 'paused by you; the agent finishes its turn';
   return reason === 'operator' ? 'paused by you' : `paused (${reason.replaceAll('-', ' ')})`;
 }
 
@@ -176,6 +177,7 @@ function resumable(text: string, inSession = ', then send any message in the ses
 export const AWAITING_CONSENT: Message = advise('This loop awaits your consent.', 'Agree', 'consent');
 
 export function apiErrorText({ kind, message, resetsAt }: ApiError, mode: LoopMode): Message {
+  const said = message.replace(/\.$/, '');
   switch (kind) {
     case 'rate-limited': {
       const until = resetsAt === null ? '; the client did not report when it resets' : ` until ${localTime(resetsAt)}`;
@@ -186,13 +188,13 @@ export function apiErrorText({ kind, message, resetsAt }: ApiError, mode: LoopMo
         : { text: `${text} After that, send any message in the session to continue.` };
     }
     case 'authentication':
-      return resumable(`Paused: the API refused the credentials (${message}). Log in again (/login).`);
+      return resumable(`Paused: the API refused the credentials (${said}). Log in again (/login).`);
     case 'billing':
-      return resumable(`Paused: the API refused for billing reasons (${message}). Fix the billing problem.`);
+      return resumable(`Paused: the API refused for billing reasons (${said}). Fix the billing problem.`);
     case 'invalid-request':
     case 'overloaded':
     case 'other':
-      return resumable(`Paused by an API error (${kind}: ${message}).`);
+      return resumable(`Paused by an API error (${kind}: ${said}).`);
     default:
       return kind satisfies never;
   }

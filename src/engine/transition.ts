@@ -1,6 +1,7 @@
 import { digest } from '../text/digest.ts';
 import { render } from '../text/message.ts';
 import type { CheckResult, Effect, EngineEvent, EventOf, OperatorCommand } from './events.ts';
+import { isFinishing } from './initial-state.ts';
 import {
   acceptedText,
   apiErrorText,
@@ -127,7 +128,8 @@ function endedAlready(state: Extract<LoopState, { status: 'ended' }>, happened: 
 
 /** Pauses the loop after a turn that ended with an API error, not a Stop, until the limit resets or the user resumes. */
 export function apiError(state: LiveState, happened: EventOf<'api-error'>): Transition {
-  if (state.status === 'paused' || state.status === 'awaiting-consent') return { state, effects: [] };
+  if (state.status === 'paused' || state.status === 'awaiting-consent')
+    return unchanged(isFinishing(state) ? { ...state, turn: 'rest' } : state);
   const { error, at } = happened;
   if (state.stopRequested) return end(state, at, 'stopped', stoppedText(state));
   const reason = error.kind === 'rate-limited' ? 'rate-limited' : 'api-error';
@@ -241,7 +243,8 @@ function stop(
   at: string,
   { clientAlive, flag }: Extract<OperatorCommand, { kind: 'stop' }>,
 ): Transition {
-  const atWork = clientAlive && (state.status === 'verifying' || state.status === 'running') && state.turn !== 'rest';
+  const isBusy = state.status === 'verifying' || state.status === 'running' || isFinishing(state);
+  const atWork = clientAlive && isBusy && state.turn !== 'rest';
   const next: LiveState = state.stopRequested
     ? state
     : { ...state, stopRequested: true, ...(flag && { stopFlag: true }) };

@@ -87,7 +87,11 @@ test('refused credentials pause the loop, and its message says what to do', asyn
       const paused = project.state()?.['paused'] as Record<string, unknown>;
       assert.equal(paused['reason'], 'api-error');
       assert.match(run.said, /Paused: the API refused the credentials .* Log in again \(\/login\)/);
-      assert.match(run.said, /ralph-loop resume\./);
+      assert.equal(run.said.match(/ralph-loop resume\./g)?.length, 1, run.said);
+      assert.match(
+        run.said,
+        /\(\/login\)\. The client exited while the loop was live\. Resume: \S*ralph-loop resume\./,
+      );
       assert.equal(project.state()?.['iteration'], 1);
     },
   );

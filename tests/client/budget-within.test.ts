@@ -84,6 +84,27 @@ test('session: a limit of tokens ends a busy iteration after at most one more mo
   );
 });
 
+test('session: a limit of tokens holds in the turn in which the user paused the loop', async () => {
+  let pause = (): void => undefined;
+  const script: Script = {
+    main: (request) => {
+      if (request.index === 1) pause();
+      return busy.main(request);
+    },
+  };
+  const frontmatter = 'budget: {max_tokens: 2000}';
+  await inLoopProject({ standIn: !IS_LONG, frontmatter, usage }, script, async (project) => {
+    let said = '';
+    pause = () => {
+      said = project.main(['pause']).stdout + project.main(['status']).stdout;
+    };
+    const run = await project.run();
+    assert.match(said, /The loop is paused by you; the agent finishes its turn/);
+    assert.equal(project.ended().as, 'budget-exhausted', `${run.said}\n${run.stderr}`);
+    assert.ok(requests(project) >= 4 && requests(project) <= 6, String(requests(project)));
+  });
+});
+
 test('session: max_time ends a client whose command runs on', async () => {
   await inLoopProject(
     { standIn: !IS_LONG, frontmatter: 'budget: {max_time: 8s}' },

@@ -130,7 +130,11 @@ test('explain takes the only live loop, asks where there are several, and advise
   await commandHere(p, ['pause']);
   const { json } = await commandHere(p, ['explain', '--json']);
   assert.deepEqual([json['active'], json['name'], json['status']], [true, 'a', 'paused']);
-  assert.match(String(json['next']), /Resume, then send any message in the session: ralph-loop resume a\./);
+  assert.deepEqual(
+    [json['why'], json['next']],
+    ['Paused by the user.', 'Continue when you like. Resume: ralph-loop resume a.'],
+    'no session has joined it',
+  );
   startedDefault(p);
   const several = await commandHere(p, ['explain']);
   assert.equal(several.code, 1);

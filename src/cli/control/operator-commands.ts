@@ -3,7 +3,7 @@ import { NEWER_STATE } from '../../drive/control/messages.ts';
 import { loopOfFourKeys, type Operated, operate, stopCommand } from '../../drive/control/operate.ts';
 import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
-import { needsMessage } from '../../engine/initial-state.ts';
+import { isFinishing, needsMessage } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { isHeld, runnerHold } from '../../state/lock/owner.ts';
 import { findContract, type LoopFiles, readState } from '../../state/loop-files.ts';
@@ -91,7 +91,7 @@ export const OPERATIONS: Readonly<Record<'stop' | 'cancel' | 'pause' | 'wake' | 
     command: () => ({ kind: 'resume' }),
     answer: ({ before, after }) => {
       const inSession =
-        before.mode === 'hook' && before.sessionId !== null
+        before.mode === 'hook' && before.sessionId !== null && !isFinishing(before)
           ? ' Send any message in its session; it continues after the answer.'
           : '';
       const now = needsMessage(before) ? `waits for a message.${inSession}` : `is ${statusWords(after.status)}.`;

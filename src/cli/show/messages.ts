@@ -1,5 +1,5 @@
 import type { EndReport } from '../../engine/end-report.ts';
-import { isUnjoined } from '../../engine/initial-state.ts';
+import { isFinishing, isUnjoined } from '../../engine/initial-state.ts';
 import type { LoopState, StateOf, TerminalStatus } from '../../engine/schema/state.ts';
 import { advise, type Message, offer } from '../../text/message.ts';
 import { localTime } from '../../text/time.ts';
@@ -138,7 +138,7 @@ export function explainLive(
       };
     }
     case 'paused':
-      return { at: state.paused.since, why: state.paused.message, next: afterPause(state) };
+      return { at: state.paused.since, why: state.paused.text ?? state.paused.message, next: afterPause(state) };
     case 'awaiting-consent':
       return {
         at: state.startedAt,
@@ -169,14 +169,16 @@ function running(state: LoopState): Explained {
   };
 }
 
-function afterPause({ paused: { reason }, mode }: StateOf<'paused'>): Message {
-  const verb = mode === 'runner' ? 'Resume' : 'Resume, then send any message in the session';
+function afterPause(state: StateOf<'paused'>): Message {
+  const { reason } = state.paused;
+  const needsNoMessage = state.mode === 'runner' || isUnjoined(state) || isFinishing(state);
+  const verb = needsNoMessage ? 'Resume' : 'Resume, then send any message in the session';
   switch (reason) {
     case 'operator':
     case 'interrupted':
       return advise('Continue when you like.', verb, 'resume');
     case 'rate-limited':
-      return mode === 'runner'
+      return state.mode === 'runner'
         ? advise('Nothing; the run continues by itself.', 'Continue now', 'resume')
         : advise('Wait until the limit has reset.', verb, 'resume');
     case 'api-error':

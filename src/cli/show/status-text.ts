@@ -115,7 +115,7 @@ function stateText(status: LiveLoop, at: string): string {
   if (status.suspended) return `${liveWords(status)} by Ctrl+Z; fg in its terminal continues it`;
   if (status.paused !== null) {
     const { reason, resumesAt } = status.paused;
-    return pausedText(reason) + (resumesAt === null ? '' : `, until ${instantText(resumesAt, at)}`);
+    return pausedText(reason, status.finishing) + (resumesAt === null ? '' : `, until ${instantText(resumesAt, at)}`);
   }
   if (status.waitingUntil !== null) {
     const [why, next] = WAITS[status.waitingFor ?? 'idle'];
@@ -175,12 +175,7 @@ function endedText(loop: EndedLoop, { name, report }: Status, at: string, paint:
 }
 
 /** Describes the last iteration, its commands, and the outcome of a completion claim, unless the loop's end was `shown`. */
-function runLines(
-  { status, lastIteration, torn, problem }: RunState,
-  name: string | null,
-  at: string,
-  shown: boolean,
-): string[] {
+function runLines({ status, lastIteration, problem }: RunState, name: string | null, at: string, shown: boolean) {
   const lines: string[] = [];
   if (status !== null && status.endedAt !== null && !shown) {
     const { iteration, endedAt, message } = status;
@@ -199,7 +194,6 @@ function runLines(
       lines.push(`Commands: ${commands.map(({ name, outcome }) => `${name} ${outcome}`).join(', ')}.`);
     if (completion.promiseSeen) lines.push(...claimLines(completion, name));
   }
-  if (torn > 0) lines.push(`${torn === 1 ? 'One line' : `${torn} lines`} of iterations.jsonl cannot be read.`);
   if (problem !== null) lines.push(problem);
   return lines.map(printable);
 }

@@ -1,4 +1,5 @@
 import type { BudgetReading } from '../../engine/events.ts';
+import { isFinishing } from '../../engine/initial-state.ts';
 import { addUsage, readBudget } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Contract, Policy } from '../../engine/schema/contract.ts';
@@ -49,14 +50,15 @@ export function endOverBudget(
   return done.ended.status === 'ended' ? done.ended.ended.message : null;
 }
 
-/** Returns the limit that a running loop has reached, and its state with the usage so far; null if there is none. */
+/** Returns the limit that a loop at work has reached, and its state with the usage so far; null if there is none. */
 function reachedIn(
   files: LoopFiles,
   state: LoopState,
   { budget }: Policy,
   { at, transcriptPath }: Moment,
 ): { readonly reading: BudgetReading; readonly state: LoopState } | null {
-  if (state.status !== 'running') return null;
+  // A pause lets the agent finish its turn, but not spend without limit.
+  if (state.status !== 'running' && !isFinishing(state)) return null;
   const reachedBy = (usage: UsageState): BudgetReading | undefined =>
     readBudget(usage, timeSpent(state, at), budget).find(({ used, limit }) => used >= limit);
   const known = usageNow(files, state);

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { ShownNotice } from '../../engine/end-report.ts';
+import { isFinishing } from '../../engine/initial-state.ts';
 import { totalCost } from '../../engine/policy/budget.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
 import type { SpawnRecord } from '../../engine/schema/records.ts';
@@ -78,6 +79,8 @@ export interface LiveLoop extends Readonly<Pick<CommonState, LiveFacts>> {
   readonly clientAlive: boolean | null;
   /** True if its process is stopped, as by Ctrl+Z (`isSuspended`). */
   readonly suspended?: true;
+  /** True while its agent finishes the turn in which the user paused it. */
+  readonly finishing?: true;
   readonly usage: Omit<LoopState['usage'], 'costBaseUsd'> | null;
   /** Accepted changes, restored files and the like, oldest first; absent if there are none. */
   readonly notices?: readonly ShownNotice[];
@@ -157,6 +160,7 @@ function asLive(state: LoopState, files: LoopFiles): LiveLoop {
     ...pick(state, ['stopRequested', 'sessionId', 'clientPid']),
     clientAlive,
     ...(clientAlive && isSuspended(state) && { suspended: true }),
+    ...(clientAlive && isFinishing(state) && { finishing: true }),
     usage,
     ...(checklist === null ? recordedChecklist(state) : { checklist }),
     ...scenariosOf(files, state.loopId),

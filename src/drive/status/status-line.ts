@@ -1,3 +1,4 @@
+import { isFinishing } from '../../engine/initial-state.ts';
 import { currentIteration, pausedText } from '../../engine/messages.ts';
 import { addUsage } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
@@ -85,7 +86,7 @@ function statusText(state: LoopState, at: string): string {
       return `${next} ${left > 0 ? `in ${formatDuration(left)}` : 'is due'}`;
     }
     case 'paused':
-      return pausedText(state.paused.reason);
+      return pausedText(state.paused.reason, isFinishing(state));
     case 'ended':
       return statusWords(state.ended.as);
     case 'running':

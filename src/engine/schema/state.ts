@@ -239,6 +239,8 @@ export const statusPart = z.discriminatedUnion('status', [
       since: instant,
       reason: pauseReason,
       message: z.string(),
+      /** The message without its advice; absent in a state of an earlier version. */
+      text: z.string().optional(),
       resumesAt: instant.nullable(),
       /** Sleep of the machine while a driver waits for the end of this pause, as in the fields of the loop. */
       stoppedMs: count.optional(),

@@ -91,10 +91,11 @@ export function pause(
   why: Message | string,
   resumesAt: string | null = null,
 ): StateOf<'paused'> {
+  const text = typeof why === 'string' ? why : why.text;
   return {
     ...common(state),
     status: 'paused',
-    paused: { since: at, reason, message: render(why, state), resumesAt },
+    paused: { since: at, reason, message: render(why, state), text, resumesAt },
     lastDecision: { at, kind: 'allow', detail: `paused: ${reason}` },
   };
 }

@@ -63,7 +63,8 @@ function turn(state: LiveState, whose: LoopState['turn']): Transition {
 export function interrupted(state: LiveState, happened: EventOf<'interrupted'>): Transition {
   // Esc and quitting both pause the loop; only the client's exit shows which of the two it was.
   if (state.status === 'paused' && state.paused.reason === 'interrupted' && happened.by === 'client-exit') {
-    const next = { ...state, paused: { ...state.paused, message: render(CLIENT_ENDED, state) } };
+    const paused = { ...state.paused, message: render(CLIENT_ENDED, state), text: CLIENT_ENDED.text };
+    const next = { ...state, paused };
     const exited = event(next, happened.at, 'loop.paused', { reason: 'interrupted', by: happened.by });
     // A runner's user leaves it by a key, whereas a session may have lost its terminal.
     const news = state.mode === 'hook' && state.paused.message !== next.paused.message ? [exited] : [];

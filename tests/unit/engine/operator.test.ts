@@ -46,9 +46,13 @@ describe('stop', () => {
     }
   });
 
-  test('ends the loop at the iteration’s end', () => {
-    const { state } = after(running(), LOOP, command(alive), turnEnded('Work.'));
-    assert.equal(state.status === 'ended' && state.ended.message, 'Stopped by the user after 1 iteration.');
+  test('ends the loop at the iteration’s end, also of one in which the user paused it', () => {
+    const atWork = running({ sessionId: 's', lastDecision: { at: at(1), kind: 'prompt', detail: 'next' } });
+    for (const before of [running(), give(atWork, { kind: 'pause' }).state]) {
+      const { state } = after(before, LOOP, command(alive), turnEnded('Work.'));
+      assert.equal(state.status === 'ended' && state.ended.message, 'Stopped by the user after 1 iteration.');
+      assert.equal(state.iteration, 1);
+    }
   });
 
   test('given twice changes nothing more', () => {
@@ -60,7 +64,7 @@ describe('stop', () => {
   test('ends a loop without an agent at work at once', () => {
     for (const before of [
       waiting(),
-      paused(),
+      paused('operator', { turn: 'rest' }),
       awaitingConsent(),
       running({ turn: 'rest' }),
       verifying({ turn: 'rest' }),
@@ -98,7 +102,8 @@ describe('pause', () => {
       const { state, effects } = give(before, { kind: 'pause' });
       assert.ok(state.status === 'paused');
       const { message } = state.paused;
-      assert.deepEqual(state.paused, { since: at(5), reason: 'operator', message, resumesAt: null });
+      const text = 'Paused by the user.';
+      assert.deepEqual(state.paused, { since: at(5), reason: 'operator', message, text, resumesAt: null });
       assert.match(message, /^Paused by the user\. .*ralph-loop resume/);
       assert.deepEqual(state.lastDecision, { at: at(5), kind: 'allow', detail: 'paused: operator' });
       assert.equal(saying(effects, 'loop.paused')['reason'], 'operator');

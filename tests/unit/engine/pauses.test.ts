@@ -109,9 +109,31 @@ describe('an API error', () => {
   });
 
   test('keeps the reason of a pause, and missing consent', () => {
-    for (const before of [paused('operator'), awaitingConsent()]) {
+    for (const before of [paused('operator', { turn: 'rest' }), awaitingConsent()]) {
       assert.deepEqual(transition(before, refused({}), LOOP), { state: before, effects: [] });
     }
+  });
+
+  test('in the turn of a pause ends that turn, so that a message after resume continues the loop', () => {
+    const failed = after(
+      running({ sessionId: 's', lastDecision: { at: at(1), kind: 'prompt', detail: 'next' } }),
+      LOOP,
+      command({ kind: 'pause' }),
+      refused({}),
+    );
+    assert.deepEqual([failed.state.status, failed.state.turn, failed.effects], ['paused', 'rest', []]);
+    const { state } = after(failed.state, LOOP, command({ kind: 'resume' }), spoken(9));
+    assert.deepEqual([state.status, state.turn], ['running', 'user']);
+  });
+
+  test('that is a sentence is named without its full stop', () => {
+    const { state } = after(running(), LOOP, refused({ kind: 'authentication', message: 'Please run /login.' }));
+    assert.ok(state.status === 'paused');
+    assert.equal(
+      state.paused.text,
+      'Paused: the API refused the credentials (Please run /login). Log in again (/login).',
+    );
+    assert.match(state.paused.message, /\(Please run \/login\)\. Log in .* session: ralph-loop resume\.$/);
   });
 });
 
@@ -167,7 +189,7 @@ describe('an interruption', () => {
   });
 
   test('keeps the reason of a pause, and missing consent', () => {
-    for (const before of [paused('operator'), awaitingConsent()]) {
+    for (const before of [paused('operator', { turn: 'rest' }), awaitingConsent()]) {
       const { state, effects } = transition(before, interrupted('signal'), LOOP);
       // A turn that went on is over.
       assert.deepEqual(
@@ -201,6 +223,7 @@ describe('a suspension', () => {
       since: at(5),
       reason: 'contract-changed',
       message: 'The contract is gone.',
+      text: 'The contract is gone.',
       resumesAt: null,
     });
     assert.equal(state.turn, 'rest');

@@ -26,10 +26,10 @@ export async function endLaunch(
   const { status, state, message } = standing(files, loopId);
   const left = state?.status === 'ended' ? undeliveredText(state) : null;
   const shown = (told: Message | string): string => show(told, state ?? { name: files.name, mode: 'hook' });
-  // The pause's own message explains how to resume in the session, which has ended.
+  // The pause's own advice is for the session, which has ended.
   const text =
-    status === 'paused' && message !== null
-      ? `${shown(message)} ${shown(LAUNCH_TEXTS.stillThere)}`
+    status === 'paused' && state?.status === 'paused'
+      ? `${state.paused.text ?? state.paused.message} ${shown(LAUNCH_TEXTS.stillThere)}`
       : shown(message ?? LAUNCH_TEXTS.stillThere);
   // A client at a terminal may have other work; its hook has named what the loop left.
   const running = state?.status !== 'ended' ? leftRunningText(loopId) : headless ? await endLeftRunning(loopId) : null;
