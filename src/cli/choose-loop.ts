@@ -2,7 +2,8 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { isDriverAlive } from '../drive/control/ownership.ts';
 import { type ProjectRun, projectRuns } from '../drive/parallel/batch.ts';
-import { describeProject, type LoopReport, loopNames } from '../drive/status/loop-report.ts';
+import { describeLoop, describeProject, type LoopReport, loopNames } from '../drive/status/loop-report.ts';
+import { HOOK_TEXTS } from '../drive/turn/messages.ts';
 import { projectOfLoop, worktreePlaces } from '../drive/worktree/worktree-place.ts';
 import { isUnjoined } from '../engine/initial-state.ts';
 import type { LoopState, StateOf } from '../engine/schema/state.ts';
@@ -125,6 +126,13 @@ export function endedLast({ projectDir, env }: Where, path: string | null): Loop
   return latest ?? null;
 }
 
+/** Returns the loop of this name or on this path that has not ended and whose state file is missing or corrupt; else null. */
+export function lostOn({ projectDir, env }: Where, path: string): LoopReport | null {
+  const isOn = ({ lost, files }: LoopReport): boolean =>
+    lost !== null && (isNamed(files, path) || isTaskAt(files.projectDir, lost.taskPath, path));
+  return describeProject(projectDir, env).find(isOn) ?? null;
+}
+
 /** Returns the ended loop of this name or on this task, or the last one. Throws `refused` for a live one, and `no-loop`. */
 export function endedLoop(
   { projectDir, env, files: given }: Pick<CommandContext, 'projectDir' | 'env' | 'files'>,
@@ -142,6 +150,11 @@ export function endedLoop(
   const current = readState(files.state);
   if (current.kind === 'loop' && current.state.status !== 'ended')
     throw new RalphError('refused', about(advise('The loop has not ended.', 'Stop it first', 'stop'), current.state));
+  const { lost } = describeLoop(files, env);
+  if (lost !== null) {
+    const loop = { name: files.name, mode: lost.mode };
+    throw new RalphError('refused', about(HOOK_TEXTS.stateLost(files.state, lost.iteration), loop));
+  }
   const last = lastArchived(files);
   const state = last === null ? null : endedState(files, last.state.loopId);
   if (state === null) return noLoop(`No ended loop${name === null ? '' : ` named ${name}`} was found here.`);
@@ -306,7 +319,9 @@ export function chosenRun(context: CommandContext, path: string | null): Project
   const live = liveLoops(context);
   const [last] = runs;
   const current = runs.find(({ run }) => run.live) ?? last;
-  const isIts = ({ files, name }: ActiveLoop) => files.projectDir !== projectDir && current?.members.has(name ?? '');
+  // Any worktree may be one of a run whose record is lost.
+  const isIts = ({ files, name }: ActiveLoop) =>
+    files.projectDir !== projectDir && (current?.run.status === 'unreadable' || current?.members.has(name ?? ''));
   if (current === undefined || !live.every(isIts)) return null;
   if (current.run.live) return current;
   const ended = endedLast(context, null)?.lastLoop?.endedAt ?? '';
@@ -317,9 +332,10 @@ export function chosenRun(context: CommandContext, path: string | null): Project
 export function tellOfRun(context: CommandContext): void {
   const found = context.positionals.length === 0 ? chosenRun(context, null) : null;
   if (found === null) return;
-  const { title, plan } = found.run;
+  const { title, plan, status, why } = found.run;
   const name = endedLast(context, null)?.files.name;
   const about = name == null ? '' : ` This is about its loop ${name}.`;
   const how = plan === null ? '' : ' git revert takes back the commit of a task.';
-  context.err(withPrefix(advise(`The last run, ${title}, has several tasks.${about}${how}`, 'See them', 'status')));
+  const several = advise(`The last run, ${title}, has several tasks.${about}${how}`, 'See them', 'status');
+  context.err(withPrefix(status === 'unreadable' ? why : several));
 }

@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { realPathOf, removeDrafts, removeIfThere, writeAtomically } from '../state/files/regular-file.ts';
+import { ifMissing, realPathOf, removeDrafts, removeIfThere, writeAtomically } from '../state/files/regular-file.ts';
 import { clientConfigDir } from '../state/home-folder.ts';
 import { advise, RalphError } from '../text/message.ts';
 
@@ -29,12 +29,7 @@ function resolveExisting(path: string, named: string): string {
 }
 
 function exists(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return false;
-    throw error;
-  }
+  return ifMissing(() => lstatSync(path) !== undefined, false);
 }
 
 /** Reads a file; null if it does not exist. Throws `refused` if it is not a file, or not UTF-8. */

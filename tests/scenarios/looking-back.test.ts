@@ -404,7 +404,7 @@ test('a loop whose state file is gone or corrupt is named by status and explain,
   p.write('.claude/ralph/PROMPT.md', 'Work.\n');
   assert.equal(p.ralph(['start']).code, 0);
   rmSync(join(p.dir, RUNTIME, 'ralph-state.json'));
-  const gone = /The state file of this loop is missing; its journal has 0 iterations\./;
+  const gone = /The state file \S+ralph-state\.json is missing; its journal has 0 iterations\./;
   const { stdout } = await commandHere(p, ['status']);
   assert.match(stdout, gone);
   assert.match(stdout, /Resume: \S.* resume\. Start over: /);

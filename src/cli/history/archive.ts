@@ -1,13 +1,15 @@
-import { relative } from 'node:path';
+import { relative, resolve } from 'node:path';
 import { archiveBatch, archivedBatches, findBatch, refuseRunning, runOfBatch } from '../../drive/parallel/batch.ts';
-import { type EndedLoop, endedLoopOf, loopNames } from '../../drive/status/loop-report.ts';
+import { type EndedLoop, endedLoopOf } from '../../drive/status/loop-report.ts';
 import { noticeLines } from '../../engine/end-report.ts';
 import type { Batch, Run } from '../../engine/schema/batch.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { isFolder } from '../../state/files/regular-file.ts';
 import { noticesOf, readNotices } from '../../state/loop-files.ts';
-import { show } from '../../state/process/program.ts';
+import { withPrefix } from '../../state/process/program.ts';
 import { archiveRun } from '../../state/task-folder/run-state.ts';
 import { listArchive } from '../../state/with-state.ts';
+import { hasFolder, taskKind } from '../../task/task-file.ts';
 import { instantText, printable, table } from '../../term/format.ts';
 import { counted } from '../../text/figures.ts';
 import { advise, RalphError } from '../../text/message.ts';
@@ -68,6 +70,7 @@ function archive(context: CommandContext, path: string): number {
 /** Returns the run over the plan at a path, if it is over but could be resumed; else null. Throws `refused` for a live run. */
 function endedRunOn({ projectDir, env }: CommandContext, path: string): Batch | null {
   const found = findBatch(projectDir, env);
+  if (found instanceof RalphError && !isFolder(resolve(path)) && !hasFolder(taskKind(path))) throw found;
   if (found === null || found instanceof RalphError || found.plan === undefined) return null;
   if (!isTaskAt(projectDir, found.plan.path, path)) return null;
   refuseRunning(found);
@@ -91,27 +94,24 @@ function listing(context: CommandContext): number {
     loop: content.kind === 'loop' ? endedLoopOf(content.state, file, of(content.state)) : null,
   }));
   const runs = context.files.name === null ? archivedRuns(context) : [];
+  const left = findBatch(projectDir, env);
+  if (left instanceof RalphError) context.err(withPrefix(left.advised));
   answer({ directory: files.archiveDir, archived, runs }, () => {
-    if (archived.length + runs.length === 0) return emptyText(files.name, loopNames(projectDir, env));
+    if (archived.length + runs.length === 0)
+      return `The archive of ${files.name === null ? 'the default loop' : `loop ${files.name}`} is empty.`;
     const rows = [...runs.map((entry) => runRow(entry, now())), ...archived.map((entry) => row(entry, now()))];
     return atTerminal ? messagesBelow(rows) : table(rows);
   });
   return 0;
 }
 
-interface ArchivedRun {
-  readonly file: string;
-  /** Null for an unreadable record. */
-  readonly run: Run | null;
-}
-
-/** Returns the project's ended runs over several tasks, newest last. */
-function archivedRuns({ projectDir, env, now }: CommandContext): ArchivedRun[] {
+/** Returns the project's ended runs over several tasks, newest last; null for an unreadable record. */
+function archivedRuns({ projectDir, env, now }: CommandContext) {
   const where = { projectDir, env, at: now() };
   return archivedBatches(projectDir, env).map(({ file, batch }) => ({ file, run: batch && runOfBatch(batch, where) }));
 }
 
-function runRow({ file, run }: ArchivedRun, at: string): string[] {
+function runRow({ file, run }: ReturnType<typeof archivedRuns>[number], at: string): string[] {
   if (run === null) return [file, 'unreadable'];
   const { title, endedAt, startedAt, done, total, why } = run;
   return [file, instantText(endedAt ?? startedAt, at), `${done} of ${total} tasks`, printable(`${title}: ${why}`)];
@@ -122,13 +122,6 @@ function messagesBelow(rows: readonly string[][]): string {
   const heads = table(rows.map((cells) => cells.slice(0, 2))).split('\n');
   const below = rows.map(([, , figures, message]) => (figures && message ? [`  ${figures}. ${message}`] : []));
   return heads.flatMap((head, at) => [head, ...(below[at] ?? [])]).join('\n');
-}
-
-function emptyText(name: string | null, names: readonly (string | null)[]): string {
-  const whose = name === null ? 'the default loop' : `loop ${name}`;
-  const text = `The archive of ${whose} is empty.`;
-  if (!names.some((other) => other !== name)) return text;
-  return show(advise(`${text} --loop NAME lists the archive of another.`, 'List the loops', 'list'));
 }
 
 function row({ file, loop }: ArchivedFile, at: string): string[] {

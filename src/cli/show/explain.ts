@@ -12,7 +12,7 @@ import { callHere, show } from '../../state/process/program.ts';
 import { printable } from '../../term/format.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { isBefore, localTime } from '../../text/time.ts';
-import { chosenLoop, chosenRun, endedLast, liveLoopsOn, noLoop, pathOrLoop } from '../choose-loop.ts';
+import { chosenLoop, chosenRun, endedLast, liveLoopsOn, lostOn, noLoop, pathOrLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { journalLine } from './journal-line.ts';
 import { afterEnd, EXPLAIN_TEXTS, type Explained, explainLive } from './messages.ts';
@@ -82,7 +82,7 @@ export function explain(report: LoopReport): Explanation {
     case 'corrupt':
       return unusable(EXPLAIN_TEXTS.corrupt(files.state, found.problem, report.lost !== null), files);
     case 'absent':
-      if (report.lost !== null) return unusable(EXPLAIN_TEXTS.lost(report.lost.iteration), files);
+      if (report.lost !== null) return unusable(EXPLAIN_TEXTS.lost(files.state, report.lost.iteration), files);
       return lastState === null ? unusable(EXPLAIN_TEXTS.none, files) : explained(lastState, report);
     default:
       return found satisfies never;
@@ -201,7 +201,7 @@ function explainedLoop(context: CommandContext): LoopReport {
   const { env } = context;
   const path = pathOrLoop(context, 'explain');
   if (path !== null && liveLoopsOn(context, path).length === 0)
-    return endedLast(context, path) ?? noLoop(`no loop has worked on ${path}.`);
+    return lostOn(context, path) ?? endedLast(context, path) ?? noLoop(`no loop has worked on ${path}.`);
   const report = describeLoop(chosenLoop(context, 'explain', path), env);
   if (path !== null || report.files.name !== null || report.found.kind !== 'absent') return report;
   return endedLast(context, null) ?? report;

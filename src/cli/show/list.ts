@@ -7,9 +7,11 @@ import { show } from '../../state/process/program.ts';
 import { loopDirectoryTasks, type TaskKind, taskKind } from '../../task/task-file.ts';
 import { instantText, type Paint, printable } from '../../term/format.ts';
 import { costText } from '../../text/figures.ts';
+import { pick } from '../../text/json.ts';
 import { advise } from '../../text/message.ts';
 import { statusWords } from '../../text/status-words.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { explain } from './explain.ts';
 import { listTable, runTable } from './run-text.ts';
 import { checklistText, liveWords } from './status-text.ts';
 
@@ -21,9 +23,10 @@ export const LIST_COMMAND: Command = {
   run(context) {
     const { projectDir, env, now } = context;
     const described = describeProject(projectDir, env);
+    const lost = described.filter((report) => report.lost !== null).map(explain);
     const loops = listedLoops(context, described);
     const runs = projectRuns({ projectDir, env, at: now() }, described);
-    context.answer({ runs: runs.map(({ run }) => run), loops }, () => forReading(runs, loops, context));
+    context.answer({ runs: runs.map(({ run }) => run), loops }, () => forReading(runs, loops, context, lost));
     return 0;
   },
 };
@@ -31,7 +34,7 @@ export const LIST_COMMAND: Command = {
 interface ListedLoop {
   readonly name: string | null;
   readonly kind: TaskKind;
-  /** Status of the live loop, or of the last one; `not-started`, or `unreadable` if the state file cannot be used. */
+  /** Status of the live loop, or of the last one; `not-started`, or `unreadable` if the state file cannot be used or is lost. */
   readonly status: string;
   readonly mode: 'hook' | 'router' | 'runner' | null;
   readonly iteration: number;
@@ -72,23 +75,19 @@ function listedLoops({ projectDir }: CommandContext, described: readonly Project
 }
 
 function listed(loop: ProjectLoop): ListedLoop[] {
-  const { files, found, live, lastLoop, kind, taskPath: path } = loop;
+  const { files, found, live, lost, lastLoop, kind, taskPath: path } = loop;
   const { name } = files;
   const worktree = loop.worktree && { dir: loop.worktree.dir, branch: loop.worktree.branch };
-  if (found.kind === 'corrupt' || found.kind === 'newer')
+  if (found.kind === 'corrupt' || found.kind === 'newer' || lost !== null)
     return [{ ...NOTHING, name, kind, status: 'unreadable', path, lastLoop, worktree }];
   const shown = live ?? lastLoop;
   if (shown === null) return [];
-  const { status, iteration, mode, startedAt } = shown;
   return [
     {
+      ...pick(shown, ['status', 'mode', 'iteration', 'startedAt']),
       name,
       kind,
-      status,
-      mode,
-      iteration,
       path,
-      startedAt,
       live,
       lastLoop,
       worktree,
@@ -101,14 +100,21 @@ function listed(loop: ProjectLoop): ListedLoop[] {
 const HEAD = 'LOOP,TASK,NOW,ITERATIONS,CHECKLIST,COST,HELD BY,SINCE,LAST END'.split(',');
 
 /** Lists the runs, and the loops that belong to none of them. */
-function forReading(runs: readonly ProjectRun[], loops: readonly ListedLoop[], context: CommandContext): string {
+function forReading(
+  runs: readonly ProjectRun[],
+  loops: readonly ListedLoop[],
+  context: CommandContext,
+  lostLoops: readonly ReturnType<typeof explain>[],
+): string {
   const { projectDir, now, paint } = context;
   const at = now();
   const own = loops.filter(({ name, worktree }) => !runs.some((run) => isOf(run, name, worktree)));
   const shown = runs.map(({ run }) => run);
+  const lost = shown.filter(({ status }) => status === 'unreadable').map(({ why }) => printable(why));
   const parts = [
-    ...(shown.length === 0 ? [] : [runTable(shown, at, paint)]),
+    ...(shown.length === 0 ? [] : [[runTable(shown, at, paint), ...lost].join('\n')]),
     ...(own.length === 0 ? [] : [loopsTable(own, projectDir, at, paint)]),
+    ...lostLoops.map(({ why, next }) => printable(`${why} ${next}`)),
   ];
   if (parts.length > 0) return parts.join('\n\n');
   return show(advise('No loop has run in this project.', 'Start one', 'run "TASK"'));

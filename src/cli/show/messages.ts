@@ -17,8 +17,8 @@ export const EXPLAIN_TEXTS = {
       'Start the file': 'start --launch',
     }),
   },
-  lost: (iteration: number): Explained => ({
-    why: `The state file of this loop is missing; its journal has ${iteration === 1 ? '1 iteration' : `${iteration} iterations`}.`,
+  lost: (path: string, iteration: number): Explained => ({
+    why: `The state file ${path} is missing; its journal has ${iteration === 1 ? '1 iteration' : `${iteration} iterations`}.`,
     next: offer('Continue it or replace it.', { Resume: 'resume', 'Start over': 'restart' }),
   }),
   putAway: {

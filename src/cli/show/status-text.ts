@@ -63,9 +63,9 @@ export function statusText(status: Status, context: CommandContext): string {
 }
 
 /** Names the other live loops or what to do next, if the requested loop is not live. */
-function othersText({ name, loops, lastLoop }: InactiveLoop & Status, where: CommandContext): string[] {
+function othersText({ name, news, loops, lastLoop }: InactiveLoop & Status, where: CommandContext): string[] {
   if (loops !== undefined) return ['Active here; name one by its path or --loop NAME:', loopTable(loops)];
-  if (lastLoop !== null) return [];
+  if (lastLoop !== null || news !== null) return [];
   const [path] = where.positionals;
   if (path !== undefined) return [show(advise('', 'Start one', startOn('runner', path)))];
   const others = loopNames(where.projectDir, where.env).some((other) => other !== name);

@@ -17,6 +17,7 @@ import {
   isNamed,
   liveLoops,
   liveLoopsOn,
+  lostOn,
   pathOrLoop,
   taskPlace,
 } from '../choose-loop.ts';
@@ -82,6 +83,8 @@ function statusHere(context: CommandContext): Status {
 function statusOnPath(context: CommandContext, path: string): Status {
   const { projectDir, env, now } = context;
   if (liveLoopsOn(context, path).length > 0) return statusOf(describeLoop(chosenLoop(context, 'status'), env), now());
+  const lost = lostOn(context, path);
+  if (lost !== null) return statusOf(lost, now());
   const ended = endedLast(context, path);
   if (ended !== null && isNamed(ended.files, path)) return statusOf(ended, now());
   const { taskPath } = taskPlace(projectDir, path);

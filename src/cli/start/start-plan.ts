@@ -3,7 +3,8 @@ import { PART_TEXTS, PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
 import { checkPlanStart, planBranch } from '../../drive/start/plan-start.ts';
 import { otherLoops } from '../../drive/start/protection-warnings.ts';
-import { contractOfLoop, hideRuntimeDir, type LoopFiles, readContract } from '../../state/loop-files.ts';
+import { planOf } from '../../engine/plan/attempt.ts';
+import { contractOfLoop, findContract, hideRuntimeDir, type LoopFiles, readContract } from '../../state/loop-files.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { formOfRepository } from '../../task/git/commit-form.ts';
 import { changeByGit, runGit } from '../../task/git/run-git.ts';
@@ -25,8 +26,11 @@ export async function planToStart(
 ): Promise<{ readonly from: string | null; readonly commitForm: string } | null> {
   const { values, env, projectDir } = context;
   const resumes = values['resume'] === true;
-  // A resumed or approved loop is already known to be over a plan.
-  const before = resumes || values['consent'] === true ? lastLoopIn(files) : null;
+  // A resumed or approved loop is already known to be over a plan; by its contract, where its state is lost.
+  const last = resumes || values['consent'] === true ? lastLoopIn(files) : null;
+  const live = resumes ? findContract(files) : 'absent';
+  const contract = typeof live === 'string' || live.contract.loopId === last?.loopId ? null : live.contract;
+  const before = contract === null ? last : { loopId: contract.loopId, plan: contract.policy.plan && planOf({}) };
   if (values['plan'] !== true && before?.plan === undefined) {
     const stray = ['from', 'max-tasks'].find((name) => values[name] !== undefined);
     if (stray !== undefined) throw new RalphError('usage', `--${stray} is for a plan: add --plan.`);

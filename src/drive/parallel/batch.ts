@@ -124,7 +124,8 @@ function lastDriven({ batch: path }: Pick<LoopFiles, 'batch'>): string {
 
 /**
  * Returns whether a user who names no loop means a run that no process drives: these live loops belong to it, and no loop of
- * the project has ended since, at `endedAt`.
+ * the project has ended since, at `endedAt`. Throws the problem of a record that cannot be trusted, if all live loops may be
+ * its own.
  */
 export function isRunLeft(
   projectDir: string,
@@ -133,7 +134,12 @@ export function isRunLeft(
   endedAt: string | null,
 ): boolean {
   const run = findBatch(projectDir, env);
-  if (run === null || run instanceof RalphError || isAlive(run.runner)) return false;
+  if (run instanceof RalphError) {
+    const there = worktreePlaces(projectDir).map(({ name }) => name);
+    if (live.length > 0 ? live.every((name) => there.includes(name ?? '')) : endedAt === null) throw run;
+    return false;
+  }
+  if (run === null || isAlive(run.runner)) return false;
   if (endedAt !== null && endedAt > lastDriven(loopFiles(projectDir, null, env))) return false;
   return live.every((each) => run.tasks.some(({ name }) => name === each));
 }
@@ -222,7 +228,7 @@ export function projectRuns(where: Where, loops = describeProject(where.projectD
     const run = loop.worktree !== null && members.has(loop.files.name ?? '') ? null : planRunOf(loop, at);
     return run === null ? [] : [{ run, members: new Set(), loop }];
   });
-  const lost = found instanceof RalphError ? [lostRun(found, at)] : [];
+  const lost = found instanceof RalphError ? [lostRun(found, where)] : [];
   const newest = [...beside, ...single].sort((a, b) => b.run.startedAt.localeCompare(a.run.startedAt));
   const isLast = (one: ProjectRun, index: number): boolean =>
     one.run.live || newest.findIndex(({ run }) => subjectOf(run) === subjectOf(one.run)) === index;
@@ -234,10 +240,15 @@ function subjectOf({ plan, tasks }: Run): string {
   return plan ?? tasks.map(({ id }) => id).join('\n');
 }
 
-/** Stands for a run whose record is lost, which no list may leave out. */
-function lostRun({ message }: RalphError, at: string): ProjectRun {
-  const none = { plan: null, atOnce: 1, live: false, durationMs: null, next: '', tasks: [] };
-  const what = { id: 'lost', title: PARALLEL_TEXTS.lostTitle, status: 'unreadable', why: message };
+/** Stands for a run whose record is lost, which no list may leave out, with what its worktrees show of its tasks. */
+function lostRun({ advised }: RalphError, where: Where): ProjectRun {
+  const { projectDir, at } = where;
+  const there = new Set(worktreePlaces(projectDir).map(({ name }) => name));
+  const tasks = [...there].map((name) => {
+    return memberOf({ ...NEW_TASK, name, taskPath: '', words: [], step: 'started' }, { ...where, there });
+  });
+  const none = { plan: null, atOnce: 1, live: false, durationMs: null, next: '', tasks };
+  const what = { id: 'lost', title: 'A parallel run', status: 'unreadable', why: show(advised) };
   return { run: wholeRun({ ...none, ...what, startedAt: at, endedAt: at }), members: new Set(), loop: null };
 }
 
@@ -305,7 +316,7 @@ function memberOf(
   };
   if (step === 'waiting') return task;
   const files = worktreeLoop(projectDir, name, env);
-  const { live, lastLoop } = describeLoop(files, env);
+  const { live, lost, lastLoop } = describeLoop(files, env);
   const loop = { name, loopId: live?.loopId ?? loopId ?? lastLoop?.loopId ?? null };
   if (step === 'started' && live !== null) {
     const { status, iteration, usage, paused } = live;
@@ -320,7 +331,7 @@ function memberOf(
       why: isLeft ? end?.message || PARALLEL_TEXTS.loopLeft : (paused?.message ?? null),
     };
   }
-  if (end === null) return { ...task, status: lastLoop?.status ?? 'running', loop };
+  if (end === null) return { ...task, status: lost ? 'interrupted' : (lastLoop?.status ?? 'running'), loop };
   const { status, iterations, costUsd, tokens, durationMs, proved, commit, code, problem, message } = end;
   const blocked = status === 'blocked' && loop.loopId ? lastWhere(files, loop.loopId, ['plan.task-blocked']) : null;
   return {

@@ -91,7 +91,6 @@ export const PARALLEL_TEXTS = {
   batchEnd: (complete: number, tasks: number): string => `${complete} of ${counted(tasks, 'task')} complete.`,
   interrupted: 'the process that drove the run has ended.',
   loopLeft: 'the process that drove its loop has ended.',
-  lostTitle: 'A parallel run',
   resume: { verb: 'Resume', command: 'resume' },
   integrate: { verb: 'Once nothing is in the way, integrate the rest', command: 'resume' },
   died: (how: string): string => `its process ended (${how}) before the loop did`,

@@ -40,10 +40,10 @@ export function wordsOfTask(
 ): readonly string[] {
   if (task.step === 'waiting' || !existsSync(worktreePlace(projectDir, task.name).dir))
     return wordsFor(batch, projectDir, task, 'begin');
-  const { live, lastState: last } = describeLoop(worktreeLoop(projectDir, task.name, env), env);
+  const { live, lost, lastState: last } = describeLoop(worktreeLoop(projectDir, task.name, env), env);
   const isComplete = last?.status === 'ended' && last.ended.as === 'complete';
   // A loop killed before its first state has done nothing: it begins again.
-  const resumes = live !== null || (last !== null && !isComplete);
+  const resumes = live !== null || lost !== null || (last !== null && !isComplete);
   return wordsFor(batch, projectDir, task, resumes ? 'resume' : 'fresh');
 }
 

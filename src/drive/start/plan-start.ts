@@ -24,7 +24,7 @@ interface PlanStartRequest {
   readonly planPath: string;
   readonly from: string | null;
   /** The loop to resume, which may have left uncommitted work; null for a new loop. */
-  readonly resumed: { readonly files: LoopFiles; readonly state: LoopState } | null;
+  readonly resumed: { readonly files: LoopFiles; readonly state: Pick<LoopState, 'loopId' | 'plan'> } | null;
   readonly env: NodeJS.ProcessEnv;
 }
 

@@ -1,7 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { environmentOf } from '../../state/process/ancestors.ts';
-import { identityOf, ifProcHides, isAlive, type ProcessIdentity, procIsOurs } from '../../state/process/identity.ts';
+import {
+  identityOf,
+  ifProcHides,
+  isAlive,
+  type ProcessIdentity,
+  procIsOurs,
+  signalTo,
+} from '../../state/process/identity.ts';
 import { oneLine } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
 
@@ -57,19 +64,7 @@ const POLL_MS = 50;
 
 /** Ends these processes: by SIGTERM and, after two seconds, by SIGKILL. */
 async function endProcesses(left: readonly ProcessIdentity[]): Promise<void> {
-  signal(left, 'SIGTERM');
+  for (const { pid } of left.filter(isAlive)) signalTo(pid, 'SIGTERM');
   for (const until = Date.now() + GRACE_MS; Date.now() < until && left.some(isAlive); ) await setTimeout(POLL_MS);
-  signal(left, 'SIGKILL');
-}
-
-function signal(processes: readonly ProcessIdentity[], name: NodeJS.Signals): void {
-  for (const { pid } of processes.filter(isAlive)) {
-    try {
-      process.kill(pid, name);
-    } catch (error) {
-      // It has just ended, or now belongs to another user.
-      const { code } = error as NodeJS.ErrnoException;
-      if (code !== 'ESRCH' && code !== 'EPERM') throw error;
-    }
-  }
+  for (const { pid } of left.filter(isAlive)) signalTo(pid, 'SIGKILL');
 }

@@ -1,4 +1,5 @@
 import { tokens, type UsageDelta } from '../../engine/events.ts';
+import { signalTo } from '../../state/process/identity.ts';
 import { commandWords } from '../../text/shell/parse-shell.ts';
 import { type AgentMessage, endedWell, type RunFacts } from '../agent/agent-message.ts';
 import type { AgentRun, ProgramOptions } from '../agent/agent-run.ts';
@@ -35,7 +36,7 @@ export function startCodex(options: ProgramOptions): AgentRun {
     },
     isOverdue: (silentMs) => silentMs > silenceMs,
     // Its commands lead their own groups. Codex ends these on SIGINT; a SIGTERM would leave them running.
-    interrupt: () => interrupt(run.process.pid),
+    interrupt: () => run.process.pid !== null && signalTo(run.process.pid, 'SIGINT'),
     refused: refusedOptions,
   });
   run.process.write(options.prompt);
@@ -66,17 +67,6 @@ function codexMeter(): StreamWays['measure'] {
     const sum = (kind: keyof UsageDelta): number => all.reduce((tokens, usage) => tokens + usage[kind], 0);
     return { usage: tokens((kind) => Math.max(total?.[kind] ?? 0, sum(kind))), costUsd: null };
   };
-}
-
-/** Sends SIGINT to Codex itself. */
-function interrupt(pid: number | null): void {
-  if (pid === null) return;
-  try {
-    process.kill(pid, 'SIGINT');
-  } catch (error) {
-    // It has just ended.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }
 
 /** Classifies a run that did not begin because of its options or configuration, where a retry is useless; else null. */

@@ -35,6 +35,16 @@ function pidExists(pid: number): boolean {
   }
 }
 
+/** Sends a signal to a process, unless it has just ended or now belongs to another user. */
+export function signalTo(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ESRCH' && code !== 'EPERM') throw error;
+  }
+}
+
 function startTime(pid: number): string | null {
   const fields = statFields(pid);
   if (fields[0] === 'Z' || fields[0] === 'X') return ZOMBIE;

@@ -1,4 +1,5 @@
 import type { Dirent } from 'node:fs';
+import { ifOutOfReach } from '../files/regular-file.ts';
 import { readFolder, statAt } from './version.ts';
 
 /** Set of files: those below `roots` that `covers` accepts. All paths are absolute. */
@@ -56,11 +57,5 @@ export function listFiles(
 }
 
 function entriesOf(folder: string): Array<Pick<Dirent, 'name' | 'isDirectory'>> {
-  try {
-    return readFolder(folder);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES') return [];
-    throw error;
-  }
+  return ifOutOfReach(() => readFolder(folder), []);
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Dirent, fstatSync, lstatSync, readdirSync, readlinkSync, readSync, type Stats } from 'node:fs';
-import { READ_PLAIN, withDescriptor } from '../files/regular-file.ts';
+import { ifOutOfReach, READ_PLAIN, withDescriptor } from '../files/regular-file.ts';
 
 /** Version of a file: type, permissions and content. */
 export interface Version {
@@ -63,13 +63,7 @@ export function isPlaceholder(version: Version | null): boolean {
 
 /** Returns the status of a path, without following links; null if it does not exist or is inaccessible. */
 export function statAt(path: string): Stats | null {
-  try {
-    return lstatSync(diskPath(path), { throwIfNoEntry: false }) ?? null;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EACCES' || code === 'ELOOP' || code === 'ENOTDIR') return null;
-    throw error;
-  }
+  return ifOutOfReach(() => lstatSync(diskPath(path), { throwIfNoEntry: false }) ?? null, null);
 }
 
 /** Reads a file without following a link or waiting for the writer of a pipe. Returns false if it is not a regular file. */
