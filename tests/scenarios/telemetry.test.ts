@@ -4,10 +4,11 @@ import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { collector, type Span, spansIn } from '../support/otlp-collector.ts';
 import { type Project, project } from '../support/project.ts';
+import { until } from '../support/until.ts';
 import { agent, MAIN, task } from './support/command-agent.ts';
 
-function run(p: Project, env: NodeJS.ProcessEnv, said: string[] = []): Promise<number | null> {
-  const child = spawn(process.execPath, [MAIN, 'run', '--agent', agentOf(p), '--json'], {
+function run(p: Project, env: NodeJS.ProcessEnv, said: string[] = [], by = agentOf(p)): Promise<number | null> {
+  const child = spawn(process.execPath, [MAIN, 'run', '--agent', by, '--json'], {
     cwd: p.dir,
     env: { ...p.env, ...env },
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -56,6 +57,21 @@ test('a collector receives loop > iteration > check, and agents the trace above 
   assert.deepEqual([...new Set(received.map(({ url }) => url))].sort(), ['/v1/metrics', '/v1/traces']);
   assert.equal(JSON.stringify(received).includes('done.txt'), false, 'no command');
   assert.equal(JSON.stringify(received).includes(p.dir), false, 'no path');
+});
+
+test('an iteration is exported with its checks before the next one begins', async (t) => {
+  const p = project(t);
+  task(p, TASK);
+  const { env, received } = await collector(t);
+  const waits = '[ -e second ] && for i in $(seq 100); do [ -e seen.txt ] || sleep 0.05; done && touch done.txt';
+  const claims = agent(p, `${waits}\ntouch second\necho RALPH_AUDIT_COMPLETE_NO_FINDINGS`);
+  const over = run(p, env, [], claims);
+  await until('the first iteration has arrived', () => spansIn(received).length > 0);
+  assert.equal(p.has('done.txt'), false, 'the second iteration still runs');
+  p.write('seen.txt', '');
+  assert.equal(await over, 0);
+  const names = spansIn(received).map(({ name }) => name.split(' ')[0]);
+  assert.deepEqual(names, ['invoke_agent', 'check', 'invoke_agent', 'check', 'invoke_workflow']);
 });
 
 test('a loop in a trace of its caller is a part of it', async (t) => {

@@ -46,10 +46,7 @@ async function dataOf(place: Place, loop: ShownLoop, task?: RunTask): Promise<Re
   const { files, state } = loop;
   const { history } = readHistory(files, state.loopId);
   const { iterations } = history;
-  // The project's files belong to the live or last ended loop, not to an earlier one.
-  const isLatest = loop.live || shownLoop(loop.files)?.state.loopId === loop.state.loopId;
-  const options = { range: [1, iterations.length], withUncommitted: isLatest, task } as const;
-  const { commits, uncommitted } = await workOf(loop, iterations, options, place);
+  const { commits, uncommitted } = await workOf(loop, iterations, { range: [1, iterations.length], task }, place);
   const made = new Map(commits);
   for (const iteration of iterations) iteration.commits = made.get(iteration.index) ?? [];
   return { ...reportData(loop, history, place.now()), uncommitted };

@@ -24,6 +24,8 @@ import { tellArrived } from './watch-operator.ts';
 /** Runs an agent on the prompt, retries failed runs, and reports the end of the turn. */
 export async function deliverPrompt(runner: Runner, begun: Turn, prompt: Prompt): Promise<Dispatched> {
   const { steering } = prompt.step;
+  // The iteration before it and its checks are in the stream only now.
+  await exportTelemetry(runner.files, begun.loaded.state, runner.options.env);
   let ready: Dispatched = { turn: begun, effects: [] };
   while (!ready.effects.some(isStep) && !begun.signal().aborted) {
     if (steering.length > 0 && runner.failures === 0) tellArrived(runner, steering);
@@ -142,7 +144,6 @@ async function endIteration(
     },
   });
   tellChecklist(runner, ended.turn.loaded.state.checklist);
-  await exportTelemetry(runner.files, ended.turn.loaded.state, runner.options.env);
   return ended;
 }
 

@@ -1,13 +1,16 @@
 import { basename, join } from 'node:path';
+import { storedEnd } from '../../drive/status/end-report.ts';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import { idleElapsed, stoppedSince, timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Run, RunTask } from '../../engine/schema/batch.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, lastWhere, readStream } from '../../state/event-stream.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
-import { findEndedContract, type LoopFiles, readContract } from '../../state/loop-files.ts';
+import { contractOfLoop, type LoopFiles } from '../../state/loop-files.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
-import { askWithoutFilters, runGit, type Settings } from '../../task/git/run-git.ts';
+import type { RecordedTree } from '../../task/git/record-tree.ts';
+import { askWithoutFilters, type GitAnswer, partsOf, runGit, type Settings } from '../../task/git/run-git.ts';
+import { startPointOf } from '../../task/git/start-point.ts';
 import { WITHOUT_OWN } from '../../task/left-out.ts';
 import { digest } from '../../text/digest.ts';
 import { counted } from '../../text/figures.ts';
@@ -231,26 +234,12 @@ export function reportOf(subject: ReportSubject, history: LoopHistory, at: strin
   };
 }
 
-const INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]{8,12}Z$/;
-/** Length and number of the texts that `shownText` remembers. */
-const [MOST_KNOWN, MOST_KNOWN_TEXTS] = [48, 500];
-
 /** Returns a function that prepares texts: secrets masked, paths of the project relative, the user's home a tilde. */
 export function shownText(projectDir: string): (text: string) => string {
   const home = process.env['HOME'] ?? process.env['USERPROFILE'] ?? '';
-  const shown = (text: string): string => {
+  return (text) => {
     const inside = shortened(redact(text).replaceAll(`${projectDir}/`, ''), projectDir, '.');
     return home.length > 1 ? shortened(inside, home, '~') : inside;
-  };
-  // Types, outcomes and names of tools occur in nearly every event.
-  const known = new Map<string, string>();
-  return (text) => {
-    if (INSTANT.test(text)) return text;
-    const before = known.get(text);
-    if (before !== undefined) return before;
-    const after = shown(text);
-    if (text.length <= MOST_KNOWN && known.size < MOST_KNOWN_TEXTS) known.set(text, after);
-    return after;
   };
 }
 
@@ -265,6 +254,7 @@ const MOST_COMMITS = 300;
 const MOST_PATCH = 24_000;
 const MOST_IN_ALL = 2_000_000;
 const MOST_NAMES = 200;
+const MOST_CHANGED = 2_000;
 const TIME_MS = 20_000;
 
 const SHOWN = ['--no-color', '--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', '--shortstat', '--patch'];
@@ -275,20 +265,19 @@ function workIn(text: string): Pick<Commit, 'stat' | 'patch'> {
   return { stat: text.slice(0, cut).trim(), patch: text.slice(cut + 1).slice(0, MOST_PATCH) };
 }
 
-/** Returns the commits of HEAD between two instants, oldest first, each with its patch, bounded; none outside a repository. */
-async function commitsBetween(directory: string, from: string, to: string, env: NodeJS.ProcessEnv): Promise<Commit[]> {
-  const signal = AbortSignal.timeout(TIME_MS);
-  const git = async (...words: string[]): Promise<string> => {
-    const answer = await runGit(directory, words, { env, signal });
-    return answer.kind === 'answer' ? answer.text : '';
-  };
-  const range = [`--max-count=${MOST_COMMITS}`, `--since=${from}`, `--until=${to}`];
-  const list = await git('log', '--no-color', ...range, '--format=%H%x09%cI%x09%s');
+type Ask = (words: readonly string[], settings?: Settings) => Promise<GitAnswer>;
+
+const textOf = (answer: GitAnswer): string => (answer.kind === 'answer' ? answer.text : '');
+
+/** Returns the commits of a range between two instants, oldest first, each with its patch, bounded; none outside a repository. */
+async function commitsBetween(ask: Ask, among: readonly string[], from: string, to: string): Promise<Commit[]> {
+  const range = [`--max-count=${MOST_COMMITS}`, `--since=${from}`, `--until=${to}`, ...among];
+  const list = textOf(await ask(['log', '--no-color', '--format=%H%x09%cI%x09%s', ...range, '--']));
   const commits: Commit[] = [];
   let size = 0;
   for (const line of list.split('\n').filter(Boolean).reverse()) {
     const [id = '', at = '', subject = ''] = line.split('\t');
-    const work = workIn(size > MOST_IN_ALL ? '' : await git('show', ...SHOWN, '--format=', id));
+    const work = workIn(size > MOST_IN_ALL ? '' : textOf(await ask(['show', ...SHOWN, '--format=', id])));
     size += work.patch.length;
     commits.push({ id, at: new Date(at).toISOString(), subject, ...work });
   }
@@ -298,18 +287,18 @@ async function commitsBetween(directory: string, from: string, to: string, env: 
 export interface WorkOptions {
   /** Indexes of the first and the last iteration whose commits are read. */
   readonly range: readonly [first: number, last: number];
-  readonly withUncommitted: boolean;
   readonly task: RunTask | undefined;
 }
 
 /**
- * Reads what a loop changed. Bounded, secrets masked, paths shortened. If its task commits to the main project, other
- * tasks of the run do so at the same time, and their changes are left out.
+ * Reads what a loop changed, from its recorded start to its recorded end, as in its end report, or until now. Bounded, secrets
+ * masked, paths shortened. If its task commits to the main project, other tasks of the run do so at the same time, and their
+ * changes are left out.
  */
 export async function workOf(
   { files, state }: Pick<ShownLoop, 'files' | 'state'>,
   iterations: readonly Iteration[],
-  { range: [first, last], withUncommitted, task }: WorkOptions,
+  { range: [first, last], task }: WorkOptions,
   { now, env }: { readonly now: () => string; readonly env: NodeJS.ProcessEnv },
 ): Promise<Work> {
   const found = new Map<number, Commit[]>();
@@ -318,38 +307,49 @@ export async function workOf(
   const ended = state.status === 'ended' ? state.ended.at : now();
   // A task of a plan is committed after its iteration.
   const left = state.plan === undefined ? (iterations[last - 1]?.endedAt ?? now()) : ended;
-  const end = iterations[last]?.startedAt ?? left;
-  for (const commit of await commitsBetween(files.projectDir, from, end, env)) {
+  const until = iterations[last]?.startedAt ?? left;
+  const contract = contractOfLoop(files, state.loopId)?.contract;
+  const options = { env, signal: AbortSignal.timeout(TIME_MS), sandbox: contract?.sandbox };
+  const ask: Ask = (words, settings) => runGit(files.projectDir, words, options, settings);
+  const start = contract === undefined ? null : nullIfRefused(() => startPointOf(files, contract));
+  const end = own === null && state.status === 'ended' ? (storedEnd(files, state)?.end ?? null) : null;
+  const among = [end?.head ?? 'HEAD', ...(start === null ? [] : [`^${start.tree.head}`])];
+  for (const commit of await commitsBetween(ask, among, from, until)) {
     // Git stores whole seconds.
     const maker = iterations.findLast(({ startedAt }) => Date.parse(startedAt) <= Date.parse(commit.at) + 1_000);
     if (maker === undefined || maker.index < first || maker.index > last) continue;
     if (own !== null && !commit.id.startsWith(own)) continue;
     found.set(maker.index, [...(found.get(maker.index) ?? []), mapTexts(commit, shownText(files.projectDir))]);
   }
-  const isAlone = withUncommitted && own === null;
-  return { commits: [...found], uncommitted: isAlone ? await uncommittedOf({ files, state }, env) : null };
+  const uncommitted = own === null && start !== null ? await uncommittedOf(ask, start.tree, end) : null;
+  return { commits: [...found], uncommitted: uncommitted && mapTexts(uncommitted, shownText(files.projectDir)) };
 }
 
-/** Returns the current changes and names of new files, bounded and masked; null if there are none, and outside a repository. */
-async function uncommittedOf(
-  loop: Pick<ShownLoop, 'files' | 'state'>,
-  env: NodeJS.ProcessEnv,
-): Promise<Work['uncommitted']> {
-  const { files, state } = loop;
-  const stored = findEndedContract(files, state.loopId) ?? readContract(files);
-  const options = { env, signal: AbortSignal.timeout(TIME_MS), sandbox: stored?.contract.sandbox };
-  const git = (words: readonly string[], settings?: Settings) => runGit(files.projectDir, words, options, settings);
-  const changed = await askWithoutFilters(git, ['diff', ...SHOWN, 'HEAD', '--', '.']);
-  const others = await git(['ls-files', '--others', '--exclude-standard', '--', '.', ...WITHOUT_OWN]);
-  if (changed.kind !== 'answer' || others.kind !== 'answer') return null;
-  const { stat, patch } = workIn(changed.text);
-  const added = others.text.split('\n').filter(Boolean);
+/**
+ * Returns the changes since the start that are not committed, at the end or (null) now, and the names of new files, bounded; null
+ * if there are none, or if git does not answer. Now, it leaves out changes of files that git has never tracked.
+ */
+async function uncommittedOf(ask: Ask, start: RecordedTree, end: RecordedTree | null): Promise<Work['uncommitted']> {
+  const plain = async (...words: string[]): Promise<string> => textOf(await askWithoutFilters(ask, words));
+  const listed = async (...words: string[]): Promise<string[]> =>
+    partsOf(await plain(...words, '-z', '--', '.', ...WITHOUT_OWN));
+  const to = end === null ? [] : [end.commit];
+  const head = end?.head ?? (await plain('rev-parse', 'HEAD')).trim();
+  const base = head === start.head ? start.commit : head;
+  const names = ['diff', '--name-only', '--relative', '--no-renames', '--ignore-submodules=dirty'];
+  const since = await listed(...names, start.commit, ...to);
+  const left = new Set(base === start.commit ? since : await listed(...names, base, ...to));
+  // A file that was untracked at the start and still is seems to be deleted.
+  const untracked = end === null ? await listed('ls-files', '--others', '--exclude-standard') : [];
+  const changed = since.filter((path) => left.has(path) && !untracked.includes(path)).slice(0, MOST_CHANGED);
+  const isNew = new Set(changed.length === 0 ? [] : await listed(...names, '--diff-filter=A', base, ...to));
+  const paths = changed.filter((path) => !isNew.has(path)).map((path) => `:(literal)${path}`);
+  const work = ['diff', ...SHOWN, '--relative', '--no-renames', base, ...to, '--', ...paths];
+  const { stat, patch } = workIn(paths.length === 0 ? '' : await plain(...work));
+  const added = [...changed.filter((path) => isNew.has(path)), ...untracked.filter((path) => !since.includes(path))];
   if (patch === '' && added.length === 0) return null;
-  const work = {
-    stat: [...(stat === '' ? [] : [stat]), ...(added.length === 0 ? [] : [counted(added.length, 'new file')])].join(
-      ', ',
-    ),
+  return {
+    stat: [stat, added.length === 0 ? '' : counted(added.length, 'new file')].filter(Boolean).join(', '),
     patch: [patch, ...added.slice(0, MOST_NAMES).map((path) => `new file: ${path}`)].join('\n').trim(),
   };
-  return mapTexts(work, shownText(files.projectDir));
 }

@@ -52,7 +52,7 @@ export function ReportView({ data, controls = null, access = null }: ReportProps
     ${controls}
     ${data.run !== null && html`<${RunTasks} run=${data.run} keys=${NO_KEYS} />`}
     <${Questions} questions=${data.questions} />
-    <${Changes} iterations=${all} uncommitted=${uncommitted} />
+    <${Changes} iterations=${all} uncommitted=${uncommitted} row=${row} />
     <${FailedTests} checks=${data.checks} />
     <${Proof} checks=${data.checks} row=${row} />
     ${
@@ -146,13 +146,13 @@ function CheckRow({ check }: { readonly check: CheckSummary }) {
 }
 
 /** Lists what the loop changed. While the loop works, a served page knows only the commits of the chosen iteration. */
-function Changes({ iterations, uncommitted }: Pick<ReportData, 'iterations' | 'uncommitted'>) {
+function Changes({ iterations, uncommitted, row }: Pick<ReportData, 'iterations' | 'uncommitted' | 'row'>) {
   const made = iterations.filter(({ commits }) => commits.length > 0);
   if (made.length === 0 && uncommitted === null) return null;
   return html`<section aria-labelledby="changes">
     <h2 id="changes">What it changed</h2>
     <div class="tall">${made.flatMap(({ number, commits }) => commits.map((commit) => html`<${CommitDiff} commit=${commit} note=${`, iteration ${number}`} />`))}</div>
-    ${uncommitted !== null && html`<${Fold} summary=${html`Not committed <span class="dim">${oneLine(uncommitted.stat)}</span>`} draw=${() => html`<${Diff} patch=${uncommitted.patch} />`} />`}
+    ${uncommitted !== null && html`<${Fold} summary=${html`${row.live ? 'Not committed' : 'Not committed at the end'} <span class="dim">${oneLine(uncommitted.stat)}</span>`} draw=${() => html`<${Diff} patch=${uncommitted.patch} />`} />`}
   </section>`;
 }
 

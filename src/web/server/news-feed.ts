@@ -208,7 +208,6 @@ export class LoopFeed extends NewsFeed {
     if (!isWhole && iterations[index - 1] === undefined) return null;
     const options: WorkOptions = {
       range: isWhole ? [1, iterations.length] : [index, index],
-      withUncommitted: isWhole || (loop.live && index === iterations.length),
       task: [...this.#runs.values()].flatMap(({ run }) => run.tasks).find((each) => each.loop?.loopId === loopId),
     };
     const read = this.#working.then(() => this.#source.workOf(loop, iterations, options));

@@ -20,7 +20,7 @@ import {
   watchedPage,
 } from '../../support/web/browser.ts';
 import { dashboard } from '../../support/web/dashboard.ts';
-import { writeLongLoop } from '../../support/web/long-loop.ts';
+import { recordStart, writeLongLoop } from '../../support/web/long-loop.ts';
 
 const browser = await startBrowser();
 after(() => browser.close());
@@ -227,12 +227,16 @@ const SECRET = `ghp_${'aB3dE5fG7h'.repeat(4).slice(0, 36)}`;
 
 test('an iteration in the dashboard shows its commits and what is not committed, with secrets masked', async (t) => {
   const p = project(t);
-  const { files, loopId } = writeLongLoop(p.dir, p.env, { name: null, iterations: 5, live: true });
+  initRepository(p.dir)('commit', '-q', '--allow-empty', '-m', "The user's");
+  for (const name of ['mine.txt', 'ours.txt']) p.write(name, 'from the user\n');
+  const long = writeLongLoop(p.dir, p.env, { name: null, iterations: 5, live: true });
+  const { files, loopId } = long;
+  await recordStart(long, p.env);
   p.write('notes.txt', 'one\n');
   const commit = (subject: string): void =>
     assert.equal(p.sh(`git add notes.txt && git -c user.name=a -c user.email=a@b commit -qm "${subject}"`).code, 0);
-  assert.equal(p.sh('git init -q').code, 0);
   commit('Keep dashes');
+  p.write('new.txt', 'new\n');
   p.write('notes.txt', `key ${SECRET}\n`);
   const { url, origin } = await dashboard(t, p);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 390 }, origin);
@@ -243,6 +247,12 @@ test('an iteration in the dashboard shows its commits and what is not committed,
   await page.waitForSelector('.panel .diff:has-text("+one")');
   await page.click('section[aria-labelledby=changes] summary:has-text("Not committed")');
   await page.waitForSelector('section[aria-labelledby=changes] .diff:has-text("-one")');
+  await shows(
+    page,
+    'section[aria-labelledby=changes]',
+    /Not committed 1 file changed.*, 1 new file\b.*new file: new\.txt/s,
+  );
+  assert.doesNotMatch(await page.innerText('section[aria-labelledby=changes]'), /mine\.txt|ours\.txt|The user's/);
   commit('Add a key');
   const call = { type: 'tool.started', at: new Date().toISOString(), loopId, iteration: 4, id: 'x', tool: 'Bash' };
   appendFileSync(files.events, `${JSON.stringify(streamed({ ...call, about: 'git commit' }))}\n`);
@@ -272,8 +282,10 @@ test('an iteration in the dashboard shows its commits and what is not committed,
 
 test('the dashboard lists what an ended loop has changed, like its report', async (t) => {
   const p = project(t);
-  writeLongLoop(p.dir, p.env, { name: null, iterations: 10 });
+  const long = writeLongLoop(p.dir, p.env, { name: null, iterations: 10 });
   const git = initRepository(p.dir);
+  git('commit', '-q', '--allow-empty', '-m', 'first');
+  await recordStart(long, p.env);
   p.write('notes.txt', 'one\n');
   git('add', 'notes.txt');
   p.sh('GIT_COMMITTER_DATE=2026-03-02T21:04:00Z git -c user.name=a -c user.email=a@b commit -qm "Keep dots"');
@@ -284,7 +296,11 @@ test('the dashboard lists what an ended loop has changed, like its report', asyn
   await page.click('.loops a');
   await page.waitForSelector('.panel h3:has-text("Iteration 10")');
   await shows(page, '.head .facts', / · 1 commit · /);
-  await shows(page, 'section[aria-labelledby=changes]', /Keep dots 1 file .*, iteration 4\s.*Not committed 1 file/s);
+  await shows(
+    page,
+    'section[aria-labelledby=changes]',
+    /Keep dots 1 file .*, iteration 4\s.*Not committed at the end 1 file/s,
+  );
   await page.click('[data-index="4"]');
   await page.waitForSelector('.panel summary:has-text("Keep dots")');
   const [content, shown] = await page

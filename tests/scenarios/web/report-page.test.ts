@@ -246,22 +246,39 @@ test('a report is written only over another report', async (t) => {
   assert.match((await commandHere(p, ['report', 'nothing'])).stderr, /no loop has worked on nothing/);
 });
 
-test('a report shows uncommitted changes without the path of the project', async (t) => {
+test('a report shows what the loop left uncommitted, like status, without the path of the project', async (t) => {
   const p = project(t);
-  writeLongLoop(p.dir, p.env, { name: null, iterations: 3 });
-  p.write('notes.txt', 'one\n');
   const git = initRepository(p.dir);
-  git('add', 'notes.txt');
-  git('commit', '-qm', 'one');
-  p.write('notes.txt', `two at ${p.dir}/x\n`);
-  p.write('new.txt', 'three\n');
+  p.write('.claude/ralph/PROMPT.md', '---\nmax_iterations: 1\n---\nWork.\n');
+  for (const name of ['notes.txt', 'mine.txt', 'both.txt']) p.write(name, 'one\n');
+  git('add', '-A');
+  git('commit', '-qm', "The user's commit, in the second of the start");
+  p.write('mine.txt', 'changed by the user\n');
+  p.write('both.txt', 'one\nchanged by the user\n');
+  p.write('own.txt', 'new, from the user\n');
+  const agent = `cat >/dev/null; echo "two at $PWD/x" > notes.txt; echo more >> both.txt; echo 3 > new.txt; echo 4 > live.html`;
+  const run = p.ralph(['run', '--agent', agent, '--plain']);
+  assert.match(run.stdout, /Changed since the start: 2 files changed.*both\.txt +\| 1 \+\n.*new\.txt \(new\)/s);
+  p.write('notes.txt', 'changed by the user after the end\n');
+  p.write('later.txt', 'from the user after the end\n');
   await commandHere(p, ['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'dark', width: 390 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   const changes = 'section[aria-labelledby=changes]';
   await page.click(`${changes} summary`);
   await page.waitForSelector(`${changes} details > :not(summary)`);
-  await shows(page, changes, /Not committed 1 file changed.*1 new file\b.*-one\s+\+two at x.*new file: new\.txt/s);
+  await shows(
+    page,
+    changes,
+    /Not committed at the end 2 files changed, 2 insertions\(\+\), 1 deletion\(-\), 2 new files\b/,
+  );
+  await shows(
+    page,
+    changes,
+    /changed by the user\s+\+more.*-one\s+\+two at x.*new file: live\.html\s+new file: new\.txt/s,
+  );
+  const text = await page.locator(changes).innerText();
+  assert.doesNotMatch(text, /mine\.txt|own\.txt|later\.txt|after the end|The user's commit/);
   await assertAccessible(page);
   assert.deepEqual(problems, []);
   await page.context().close();

@@ -3,8 +3,13 @@ import { join } from 'node:path';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { streamed } from '../../../src/state/event-stream.ts';
+import { listEvidence } from '../../../src/state/evidence/evidence.ts';
+import { beginEvidence, writeContract } from '../../../src/state/evidence/store-evidence.ts';
 import { newOwner, runnerHold } from '../../../src/state/lock/owner.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
+import { readStartPoint, writeStartPoint } from '../../../src/task/git/start-point.ts';
+import { buildContract } from '../../../src/task/settings/build-contract.ts';
+import { terms } from '../contract-terms.ts';
 
 const START = Date.parse('2026-03-02T21:00:00.000Z');
 const SECOND = 1_000;
@@ -170,6 +175,16 @@ export function writeLongLoop(projectDir: string, env: NodeJS.ProcessEnv, shape:
   const archived = join(files.archiveDir, `${time().replaceAll(':', '-')}-circuit-open.json`);
   writeFileSync(shape.live === true ? files.state : archived, `${JSON.stringify(state)}\n`);
   return { files, state, loopId };
+}
+
+/** Records the present files of the project as those of the loop's start. */
+export async function recordStart({ files, loopId }: LongLoop, env: NodeJS.ProcessEnv): Promise<void> {
+  const start = await readStartPoint(files.projectDir, { env });
+  if (typeof start === 'string') throw new Error(start);
+  beginEvidence(files, loopId);
+  writeStartPoint(files, loopId, { ...start.point, loopId });
+  const { contract, hash } = buildContract(terms(files.projectDir, [], { loopId, name: files.name }));
+  writeContract(files, { hash, contract: { ...contract, evidence: listEvidence(files, loopId) } });
 }
 
 function reject(add: (type: string, more?: object) => void, index: number, pass: () => void): void {
