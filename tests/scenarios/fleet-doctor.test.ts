@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { FLEET_KEY, fleet } from '../support/fleet/fleet.ts';
+import { FLEET_KEY, fleet, SOON } from '../support/fleet/fleet.ts';
 import { redisServer } from '../support/fleet/redis-server.ts';
 import { DIST, project } from '../support/project.ts';
 import { until } from '../support/until.ts';
@@ -124,4 +124,18 @@ test('a paused loop that a server has lost is resumed from its checkpoint by its
   const result = await f.ended(id);
   assert.deepEqual([result.outcome, result.iterations], ['complete', 3], result.reason);
   assert.match(requeue(id).stderr, new RegExp(`${id} has ended \\(complete\\)`));
+});
+
+test('a loop whose checkpoint was deleted ends with the iterations that it is known to have had', async (t) => {
+  const f = await fleet(t, { tasks: [{ name: 'a' }], agent: AGENT });
+  const id = f.add('jobs/a');
+  const one = f.worker('one', [], SOON);
+  await until('the second iteration', () => existsSync(join(f.notes, 'at-2')));
+  await until('its first one is reported', () => f.status(id).progress?.iteration === 1);
+  one.child.kill('SIGKILL');
+  await one.over;
+  f.git(`update-ref -d refs/ralph/${id}`);
+  f.worker('two');
+  const result = await f.ended(id);
+  assert.deepEqual([result.outcome, result.verified, result.iterations], ['checkpoint-lost', false, 1], result.reason);
 });

@@ -10,7 +10,7 @@ import { closeWorkspace, openWorkspace, type Workspace } from '../git/workspace.
 import { secretMask } from '../mask-secrets.ts';
 import { GIT_TEXTS, PUBLISH_TEXTS, WORKER_TEXTS } from '../messages.ts';
 import { Reservations } from '../queue/budget.ts';
-import type { LoopResult } from '../queue/loop-index.ts';
+import type { LoopProgress, LoopResult } from '../queue/loop-index.ts';
 import { EventSink } from '../queue/loop-streams.ts';
 import { agreeTo, type FleetTerms, fleetTerms } from '../submission-terms.ts';
 import { LoopHolder } from './hold-loop.ts';
@@ -24,11 +24,12 @@ export async function workOn(claim: Claim): Promise<LoopResult> {
   const last = await readRef(mirror, checkpointRef, env);
   if (last !== null) await fetchMirror(place, repository, [checkpointRef]);
   const former = last === null ? null : await readCheckpoint(mirror, last, env).catch(onlyInvalid);
-  const isGone = last === null && (told !== null || submission.generation > 1);
+  const known = former?.loopId === loopId ? { iteration: former.iteration, ...former.spent } : told;
+  const isGone = last === null && (typeof told?.sha === 'string' || submission.generation > 1);
   if (isGone || (last !== null && former?.loopId !== loopId))
-    return withoutWork('checkpoint-lost', WORKER_TEXTS.lost, former, last);
+    return withoutWork('checkpoint-lost', WORKER_TEXTS.lost, known, last);
   if (former !== null && former.generation > submission.generation)
-    return withoutWork('replayed', WORKER_TEXTS.replayed, former, last);
+    return withoutWork('replayed', WORKER_TEXTS.replayed, known, last);
   let terms = '' as FleetTerms | string;
   // The submitted terms count: changes by an agent neither apply nor stop the loop.
   const atBase = (dir: string): void => {
@@ -152,11 +153,10 @@ const UNPUBLISHED: ReadonlySet<string> = new Set([
 export function withoutWork(
   outcome: string,
   reason: string,
-  meta: CheckpointMeta | null = null,
+  known: Pick<LoopProgress, 'iteration' | 'costUsd' | 'tokens'> | null = null,
   sha: string | null = null,
 ): LoopResult {
-  const { costUsd, tokens } = meta?.spent ?? { costUsd: null, tokens: 0 };
-  const iterations = meta?.iteration ?? 0;
+  const { iteration: iterations, costUsd, tokens } = known ?? { iteration: 0, costUsd: null, tokens: 0 };
   return { outcome, verified: false, iterations, costUsd, tokens, sha, branch: null, reason, report: '' };
 }
 

@@ -114,8 +114,8 @@ export interface Claim {
   readonly env: NodeJS.ProcessEnv;
   /** Node's options and the program, to which the words of a command are appended. */
   readonly program: readonly string[];
-  /** Last reported checkpoint; null if there is none. */
-  readonly told: string | null;
+  /** Last reported progress; null if there is none. */
+  readonly told: LoopProgress | null;
   /** Aborted when another worker may have the lock of the job. */
   readonly lost: AbortSignal;
   /** Aborted when the worker is about to end: the loop stops after its iteration. */

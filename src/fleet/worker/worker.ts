@@ -115,7 +115,7 @@ export class FleetWorker {
     if (blocked === 'waits') await this.#wait(job, Date.now() + OTHER_WORKER_MS, 'after');
     else if (blocked !== null) return withoutWork('blocked', blocked);
     const known = loopProgress.safeParse(job.progress);
-    const told = known.success ? known.data.sha : null;
+    const told = known.success ? known.data : null;
     const progress = async (now: LoopProgress): Promise<void> => {
       if (!lost.aborted) await job.updateProgress(now);
     };
