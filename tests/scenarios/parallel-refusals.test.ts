@@ -37,6 +37,7 @@ test('what stands in the way of one task is reported before any is begun', (t) =
   const { code, stderr } = run(p, [...jobs(['a', 'b', 'x..y']), '--parallel', '2']);
   assert.equal(code, 1, stderr);
   assert.match(stderr, /jobs\/a\/RALPH\.md: .*worktrees\/a exists and is not a worktree of this repository/);
+  assert.match(stderr, /If git has lost it: git worktree repair \S+worktrees\/a$/m);
   assert.match(stderr, /jobs\/x\.\.y\/RALPH\.md: git does not allow a branch named ralph\/x\.\.y/);
   assert.match(stderr, /instead of --loop NAME, rename the folder of the task/);
   assertNothing(p, 'ralph/a');

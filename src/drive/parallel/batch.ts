@@ -244,9 +244,8 @@ function subjectOf({ plan, tasks }: Run): string {
 function lostRun({ advised }: RalphError, where: Where): ProjectRun {
   const { projectDir, at } = where;
   const there = new Set(worktreePlaces(projectDir).map(({ name }) => name));
-  const tasks = [...there].map((name) => {
-    return memberOf({ ...NEW_TASK, name, taskPath: '', words: [], step: 'started' }, { ...where, there });
-  });
+  const begun = { ...NEW_TASK, taskPath: '', step: 'started' } as const;
+  const tasks = [...there].map((name) => memberOf({ ...begun, name, words: [] }, { ...where, there }));
   const none = { plan: null, atOnce: 1, live: false, durationMs: null, next: '', tasks };
   const what = { id: 'lost', title: 'A parallel run', status: 'unreadable', why: show(advised) };
   return { run: wholeRun({ ...none, ...what, startedAt: at, endedAt: at }), members: new Set(), loop: null };

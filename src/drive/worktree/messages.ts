@@ -1,6 +1,6 @@
 import { counted } from '../../text/figures.ts';
 import { advise, type Message } from '../../text/message.ts';
-import { listed, shellWord } from '../../text/quote.ts';
+import { listed, quoted, shellWord } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
 
 export const WORKTREE_TEXTS = {
@@ -31,7 +31,7 @@ export const WORKTREE_TEXTS = {
       `worktree remove ${name}`,
     ),
   notOurs: (dir: string): string =>
-    `${dir} exists and is not a worktree of this repository. Move it away, or use another --loop NAME.`,
+    `${dir} exists and is not a worktree of this repository. Move it away, or use another --loop NAME. If git has lost it: git worktree repair ${quoted(dir)}`,
   branchLies: (branch: string, commits: number): string =>
     `the branch ${branch} already exists, with ${counted(commits, 'commit')} missing from HEAD. Merge it (git merge ${branch}), delete it (git branch -D ${branch}), or use another --loop NAME.`,
   nothingToResume: (name: string): string =>
