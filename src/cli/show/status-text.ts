@@ -175,7 +175,12 @@ function endedText(loop: EndedLoop, { name, report }: Status, at: string, paint:
 }
 
 /** Describes the last iteration, its commands, and the outcome of a completion claim, unless the loop's end was `shown`. */
-function runLines({ status, lastIteration, problem }: RunState, name: string | null, at: string, shown: boolean) {
+function runLines(
+  { status, lastIteration, torn, problem }: RunState,
+  name: string | null,
+  at: string,
+  shown: boolean,
+): string[] {
   const lines: string[] = [];
   if (status !== null && status.endedAt !== null && !shown) {
     const { iteration, endedAt, message } = status;
@@ -194,6 +199,7 @@ function runLines({ status, lastIteration, problem }: RunState, name: string | n
       lines.push(`Commands: ${commands.map(({ name, outcome }) => `${name} ${outcome}`).join(', ')}.`);
     if (completion.promiseSeen) lines.push(...claimLines(completion, name));
   }
+  if (torn > 0) lines.push(`${torn === 1 ? 'One line' : `${torn} lines`} of iterations.jsonl cannot be read.`);
   if (problem !== null) lines.push(problem);
   return lines.map(printable);
 }
