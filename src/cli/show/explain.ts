@@ -1,7 +1,8 @@
+import { isSuspended } from '../../drive/control/ownership.ts';
 import { awaitedOfUser } from '../../drive/control/present-state.ts';
 import { storedEnd } from '../../drive/status/end-report.ts';
 import { undeliveredText } from '../../drive/status/ended-loop.ts';
-import { describeLoop, isSuspended, type LoopReport, liveStatus, waitOf } from '../../drive/status/loop-report.ts';
+import { describeLoop, type LoopReport, liveStatus, waitOf } from '../../drive/status/loop-report.ts';
 import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
 import { currentIteration } from '../../engine/messages.ts';
 import type { Proof } from '../../engine/schema/proof.ts';

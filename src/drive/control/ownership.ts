@@ -7,7 +7,7 @@ import { withoutGitExcludes } from '../../sandbox/environment.ts';
 import { readRecord, removeIfThere } from '../../state/files/regular-file.ts';
 import { isHeld, runnerHold } from '../../state/lock/owner.ts';
 import { LOOP_NAME, type LoopFiles, type LoopRecords, loopFiles } from '../../state/loop-files.ts';
-import { commandOf, identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
+import { commandOf, identityOf, isAlive, type ProcessIdentity, statFields } from '../../state/process/identity.ts';
 import { jsonOrNull } from '../../text/json.ts';
 import { instantOf } from '../../text/time.ts';
 
@@ -134,6 +134,11 @@ export function clientAlive(state: LoopState): boolean {
 export function isDriverAlive(files: LoopFiles, state: LoopState): boolean | null {
   if (state.mode === 'runner') return isHeld(runnerHold(files)) || (state.status === 'awaiting-consent' ? null : false);
   return state.clientPid === null ? null : clientAlive(state);
+}
+
+/** Returns whether the client or runner of a loop is stopped, as by Ctrl+Z; false without /proc. */
+export function isSuspended({ clientPid }: LoopState): boolean {
+  return clientPid !== null && statFields(clientPid)[0] === 'T';
 }
 
 /** Environment variable that names the headless launcher's process to the hooks of its client. */

@@ -19,14 +19,13 @@ import {
   type ReadState,
   readCounters,
 } from '../../state/loop-files.ts';
-import { statFields } from '../../state/process/identity.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { lastArchived } from '../../state/with-state.ts';
 import { type TaskKind, taskKind } from '../../task/task-file.ts';
 import { pick } from '../../text/json.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { loopOfFourKeys } from '../control/operate.ts';
-import { isDriverAlive } from '../control/ownership.ts';
+import { isDriverAlive, isSuspended } from '../control/ownership.ts';
 import { awaitedOfUser, type DriverWait, driverWait, presentState } from '../control/present-state.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { usageNow } from '../records/client-figures.ts';
@@ -166,11 +165,6 @@ function asLive(state: LoopState, files: LoopFiles): LiveLoop {
     ...scenariosOf(files, state.loopId),
     ...ifAny(noticesOf(files, state.loopId)),
   };
-}
-
-/** Returns whether the client or runner of a loop is stopped, as by Ctrl+Z; false without /proc. */
-export function isSuspended({ clientPid }: LoopState): boolean {
-  return clientPid !== null && statFields(clientPid)[0] === 'T';
 }
 
 /** Returns what the driver of a running loop waits for; a router also waits for its next subagent once it may start. Never throws. */
