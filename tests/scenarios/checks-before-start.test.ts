@@ -15,10 +15,7 @@ const STATE = '.claude/context/runtime/ralph-state.json';
 
 /** A check that cannot run or give a verdict, and what the refusal says: what is wrong, then the line that corrects it. */
 const REFUSED: readonly (readonly [check: string, says: RegExp])[] = [
-  [
-    'sh ./rspec --dry-run',
-    /\/rspec --dry-run: called in this way it runs no test, so a pass proves nothing\. Only the/,
-  ],
+  ['sh bin/rspec --dry-run', /\/rspec --dry-run: it tests nothing with "--dry-run": remove that\. Only the/],
   [
     'nosuchprogram --all',
     /nosuchprogram --all cannot run: .*"nosuchprogram" is not on the PATH\. Install it, or correct/,
@@ -40,7 +37,7 @@ test('a check that cannot run refuses the start with the line that corrects it, 
   const p = project(t);
   p.write('package.json', '{"name": "x", "scripts": {"test": "true"}}');
   p.write('closed.sh', '#!/bin/sh\nexit 0\n', 0o644);
-  p.write('rspec', 'echo "1 example, 0 failures"\n');
+  p.write('bin/rspec', 'echo "1 example, 0 failures"\n');
   const cmd = agent(p, `echo ${SIGNAL}`);
   for (const [check, says] of someOf(REFUSED, 2)) {
     task(p, `max_iterations: 1\nvalidation: [${JSON.stringify(check)}]`);

@@ -154,6 +154,20 @@ test('an existing worktree is refused, resumed in, or restarted in', async (t) =
   assert.match(fresh.stdout, /Iteration 1 of 1/);
 });
 
+test('a worktree that git cannot read any more is named, and its loop is not resumed', (t) => {
+  const p = repository(t);
+  p.write('do.sh', 'echo work >> src/b.txt\n');
+  git(p, 'commit -qam idle');
+  assert.equal(run(p, ['--max-iterations', '1']).code, 2);
+  for (const file of ['index', 'HEAD']) {
+    p.write(`.git/worktrees/fix/${file}`, '');
+    const { code, stdout, stderr } = p.ralph(['resume', 'fix', '--max-iterations', '2']);
+    assert.equal(code, 1, `${file}\n${stdout}`);
+    assert.match(stderr, /the worktree \S+worktrees\/fix could not be read, because git failed: \S/);
+    assert.doesNotMatch(stdout, /Iteration 2/);
+  }
+});
+
 test('a loop that a session worked on in a worktree resumes there by its name', (t) => {
   const p = repository(t);
   writeFileSync(join(p.dir, 'do.sh'), 'echo working\n');

@@ -20,7 +20,16 @@ import {
 } from './copy-files.ts';
 import { WORKTREE_TEXTS } from './messages.ts';
 import { holdingsOf, removeFiles } from './remove-worktree.ts';
-import { changedFiles, isRegistered, ownCommits, type Repository, repositoryOf, tipOf, userGit } from './repository.ts';
+import {
+  askGit,
+  changedFiles,
+  isRegistered,
+  ownCommits,
+  type Repository,
+  repositoryOf,
+  tipOf,
+  userGit,
+} from './repository.ts';
 import type { WorktreePlace } from './worktree-place.ts';
 import {
   dropWorktreeRecord,
@@ -91,6 +100,8 @@ export function checkWorktree({ projectDir, name, existing, env }: WorktreeReque
     return;
   }
   if (!isRegistered(projectDir, dir, env)) throw new RalphError('name-taken', WORKTREE_TEXTS.notOurs(dir));
+  // Without its HEAD or index, nothing could be compared or committed there.
+  askGit(dir, ['--no-optional-locks', 'status', '--porcelain'], env, `the worktree ${dir} could not be read`);
   // It never had a loop: there is nothing to resume.
   if (record?.step === 'made' && existing !== 'fresh')
     throw new RalphError('refused', WORKTREE_TEXTS.notSetUp(name, dir));
