@@ -31,14 +31,14 @@ function projectWithTests(t: TestContext): Project {
   p.env['PATH'] = `${join(p.dir, '../bin')}:${p.env['PATH']}`;
   p.write('package.json', { type: 'module', scripts: { test: 'echo >> runs; node --test' } });
   p.write('test/names.test.js', `${TESTS.join('\n')}\n`);
-  p.write('client.sh', CLIENT, 0o755);
+  p.write('../bin/client.sh', CLIENT, 0o755);
   p.write('.gitignore', 'runs\nargs.txt\n');
   commitFolder(p.dir);
   return p;
 }
 
 async function shown(t: TestContext, p: Project, script: string, more: Record<string, string> = {}): Promise<Terminal> {
-  const env = { RALPH_CLAUDE: join(p.dir, 'client.sh'), PATH: String(p.env['PATH']), ...more };
+  const env = { RALPH_CLAUDE: join(p.dir, '../bin/client.sh'), PATH: String(p.env['PATH']), ...more };
   const terminal = await peopleTerminal(t, p, script, env);
   await terminal.resize(80, 24);
   return terminal;
@@ -224,7 +224,7 @@ longTest('a cancelled start keeps a worktree in which a person has committed mea
 test('--dry-run prints the start and the first prompt, also in a pipe, and leaves nothing behind', (t) => {
   const p = projectWithTests(t);
   const before = p.tree();
-  const env = { RALPH_CLAUDE: join(p.dir, 'client.sh') };
+  const env = { RALPH_CLAUDE: join(p.dir, '../bin/client.sh') };
   const { code, stdout, stderr } = p.ralph(['run', 'make the failing tests pass', '--dry-run'], env);
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^Checks {4}npm test: 1 of 2 tests fails \(a name is kept\)$/m);
@@ -262,7 +262,7 @@ test('--dry-run of a plan shows the order of its tasks and the first prompt, and
   p.sh('git config user.name x && git config user.email x@y');
   const before = [p.tree(), p.read('.git/info/exclude')];
   const shown = (...more: string[]) =>
-    p.ralph(['run', 'PLAN.md', '--plan', '--dry-run', ...more], { RALPH_CLAUDE: join(p.dir, 'client.sh') });
+    p.ralph(['run', 'PLAN.md', '--plan', '--dry-run', ...more], { RALPH_CLAUDE: join(p.dir, '../bin/client.sh') });
   const { code, stdout, stderr } = shown();
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^Notes {5}Tasks, in this order: Task 3, Task 1\.\n {10}Skipped: Task 2 \(blocked\)\.$/m);
