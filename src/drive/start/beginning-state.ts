@@ -29,8 +29,10 @@ export function checkExistingLoop(
 ): void {
   const isLost = current.kind === 'absent' || current.kind === 'corrupt';
   const lost = isLost && existing === 'refuse' ? lostLoop(files) : null;
-  // The user was told of a corrupt state, and how to go on, when it was moved to the archive.
-  const isToldOf = lost !== null && listArchive(files, 1)[0]?.content.kind === 'corrupt';
+  // The user was told of a corrupt state, and how to go on, when it was moved to the archive; an older one is another loop's.
+  const [moved] = lost === null ? [] : listArchive(files, 1);
+  const begunAt = lost?.createdAt.replaceAll(':', '-') ?? '';
+  const isToldOf = moved?.content.kind === 'corrupt' && moved.file.slice(0, begunAt.length) > begunAt;
   // A new loop in its place would count from nothing.
   if (lost !== null && lost.iteration > 0 && !isToldOf) {
     const text = HOOK_TEXTS.stateLost(files.state, lost.iteration);

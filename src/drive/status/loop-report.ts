@@ -48,7 +48,10 @@ export interface LoopReport {
 }
 
 /** Loop whose state file is missing or corrupt; `iteration` and `mode` come from what else is left of it. */
-type LostLoop = Readonly<Pick<CommonState, 'loopId' | 'taskPath' | 'iteration' | 'mode'>>;
+type LostLoop = Readonly<Pick<CommonState, 'loopId' | 'taskPath' | 'iteration' | 'mode'>> & {
+  /** Time at which its contract was made. */
+  readonly createdAt: string;
+};
 
 /** Fields of the state that views show unchanged. */
 type Facts = 'iteration' | 'startedAt' | 'mode' | 'taskPath' | 'maxIterations';
@@ -122,13 +125,13 @@ export function describeLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopRepo
 export function lostLoop(files: LoopFiles, ended = lastArchived(files)?.state): LostLoop | null {
   const found = findContract(files);
   if (typeof found === 'string' || ended?.loopId === found.contract.loopId) return null;
-  const { loopId, taskPath, agent } = found.contract;
+  const { loopId, taskPath, agent, createdAt } = found.contract;
   const kept = readCounters(files);
   const iteration = Math.max(kept?.loopId === loopId ? kept.iteration : 0, lastRecord(files, loopId)?.iteration ?? 0);
   const begun = lastWhere(files, loopId, ['loop.started', 'loop.resumed']);
   // Without a journal, only a runner starts a command, and one that was killed has left its hold.
   const isRunners = begun === null ? agent !== undefined || existsSync(runnerHold(files)) : begun['mode'] === 'runner';
-  return { loopId, taskPath, iteration, mode: isRunners ? 'runner' : 'hook' };
+  return { loopId, taskPath, iteration, mode: isRunners ? 'runner' : 'hook', createdAt };
 }
 
 function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv): LiveLoop | null {

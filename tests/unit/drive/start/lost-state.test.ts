@@ -50,6 +50,19 @@ test('a lost loop without a journal keeps its count, and is a runner’s if one 
   assert.deepEqual(lost(), { iteration: 1, mode: 'runner' });
 });
 
+test('a corrupt state that was moved aside frees the next start, and excuses no later loss', async (t) => {
+  const project = aProject(t);
+  start(project, true);
+  await aStop(project);
+  writeFileSync(project.files.state, '{');
+  await aStop(project);
+  again(project, 'refuse');
+  assert.equal(stateOf(project).iteration, 0);
+  await aStop(project, { last_assistant_message: 'Some more.' });
+  rmSync(project.files.state);
+  assert.throws(() => again(project, 'refuse'), /is missing or unreadable; its loop has done 1 iteration\./);
+});
+
 test('control: a start whose state is missing can be repeated while its loop has done nothing', (t) => {
   const project = aProject(t);
   start(project, true);
