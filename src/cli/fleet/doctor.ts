@@ -51,7 +51,10 @@ export async function fleetDoctor(context: CommandContext): Promise<number> {
       const server = await connectFleet(context, 'fail');
       return serverFindings(server, key).finally(() => server.close());
     })),
-    ...(await found('key', async () => [{ level: newKey() && 'ok', name: 'key', message: FLEET_TEXTS.keyThere }])),
+    ...(await found('key', async () => {
+      newKey();
+      return [{ level: 'ok', name: 'key', message: FLEET_TEXTS.keyThere }];
+    })),
     { level: git === null ? 'error' : 'ok', name: 'git', message: git ?? FLEET_TEXTS.noGit },
     { level: client === null ? 'warning' : 'ok', name: 'client', message: client?.path ?? FLEET_TEXTS.noClient },
   ];

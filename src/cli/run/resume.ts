@@ -86,7 +86,7 @@ function endedLoop({ projectDir, env }: CommandContext, word: string): LoopFiles
 
 /** What a resume without the former contract says before the user agrees. */
 const OPTIONS_LOST =
-  '  The options of its start, such as --agent, --max-cost and --sandbox, are lost with it: answer no, end a session that holds the loop, and add those that still hold.';
+  '  The options of its start, such as --agent, --max-cost and --sandbox, are lost with it. To give them again, answer no, end any session that holds the loop, and add them to the command.';
 
 /** Resumes a loop in its running driver, or starts a new driver. */
 async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> {
