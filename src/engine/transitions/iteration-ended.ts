@@ -76,11 +76,11 @@ function count(state: LiveState, ended: Ended, policy: Policy): Transition {
   const named = failed
     ? event(next, ended.at, 'iteration.failed', { ...said, error: ended.error ?? 'timed out' })
     : event(next, ended.at, 'iteration.completed', said);
-  const verdict: Transition =
+  const verdict =
     signals.completion === 'claimed'
       ? verify(next, ended.at, outcome.failure)
       : endsUnchecked(next, ended, policy, outcome.failure)
-        ? { state: verifying(next, ended.at, { unclaimed: true }, 'limit reached'), effects: [{ type: 'verify' }] }
+        ? checkUnclaimed(next, ended.at)
         : decideNext(next, ended.at, policy, outcome.failure);
   return conclude(state, next, ended, signals, 'working', named, verdict);
 }
@@ -193,6 +193,10 @@ function endsUnchecked(state: Running, { at, hasChecks }: Ended, policy: Policy,
   if (failure !== null || !hasChecks || state.pauseRequested || timeReading(state, policy.budget, at)) return false;
   const reached = limitReached(state, at, policy);
   return reached?.by === 'iterations' || reached?.by === 'breaker';
+}
+
+function checkUnclaimed(state: Running, at: string): Transition {
+  return { state: verifying(state, at, { unclaimed: true }, 'limit reached'), effects: [{ type: 'verify' }] };
 }
 
 function account(state: Running, ended: Ended, policy: Policy): Account {
