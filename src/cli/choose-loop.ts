@@ -328,14 +328,14 @@ export function chosenRun(context: CommandContext, path: string | null): Project
   return (current.run.endedAt ?? '') >= ended ? current : null;
 }
 
-/** Says, if the last run has several loops, which one a command without a name is about, and how to take back the others. */
-export function tellOfRun(context: CommandContext): void {
+/** Says, if the last run has several loops, which one a command without a name is about; `ofPlan` is added for those of a plan. */
+export function tellOfRun(context: CommandContext, ofPlan = ''): void {
   const found = context.positionals.length === 0 ? chosenRun(context, null) : null;
   if (found === null) return;
   const { title, plan, status, why } = found.run;
   const name = endedLast(context, null)?.files.name;
   const about = name == null ? '' : ` This is about its loop ${name}.`;
-  const how = plan === null ? '' : ' git revert takes back the commit of a task.';
+  const how = plan === null ? '' : ofPlan;
   const several = advise(`The last run, ${title}, has several tasks.${about}${how}`, 'See them', 'status');
   context.err(withPrefix(status === 'unreadable' ? why : several));
 }

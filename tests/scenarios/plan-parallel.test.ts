@@ -8,7 +8,7 @@ import { commandHere } from '../support/command-here.ts';
 import { commitFolder } from '../support/git.ts';
 import type { PlanProject, TaskLine } from '../support/plan-beside.ts';
 import { CHECK, listedRuns, MAKES, planProject, planText } from '../support/plan-beside.ts';
-import { DIST } from '../support/project.ts';
+import { DIST, type Project, project } from '../support/project.ts';
 import { IS_LONG, longTest, someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 import { MAIN } from './support/command-agent.ts';
@@ -60,7 +60,7 @@ function assertGreenEverywhere(p: PlanProject): void {
   p.git('worktree remove --force ../checked');
 }
 
-test('parallel tasks give the commits of a sequential run', (t) => {
+test('parallel tasks give the commits of a sequential run, and the proof of both can be checked', async (t) => {
   const sequential = planProject(t, planText(MIXED));
   assert.equal(sequential.run(ALL).code, 0);
   const expected = { plan: sequential.read('PLAN.md'), progress: timeless(sequential.read('PLAN.progress.md')) };
@@ -79,6 +79,18 @@ test('parallel tasks give the commits of a sequential run', (t) => {
   const [{ tasks = [] } = {}] = listedRuns(p);
   const commits = tasks.map(({ commit }) => p.git(`log -1 --format=%s ${commit}`)).sort();
   assert.deepEqual(commits, subjects(p).sort());
+  const verify = async (at: Project, ...words: string[]) => (await commandHere(at, ['verify', ...words])).code;
+  assert.deepEqual([await verify(p), await verify(p, 'PLAN.md')], [0, 0]);
+  sequential.sh('git clone -q . ../clone');
+  const proof = '.claude/context/runtime/ralph-proof.json';
+  const clone = { ...project(t), dir: join(sequential.dir, '../clone') };
+  assert.equal(
+    await verify(clone, '--proof', join(sequential.dir, proof)),
+    0,
+    'no option says there that it is a plan',
+  );
+  for (const { dir } of [p, clone]) writeFileSync(join(dir, 'work/1/made'), 'other');
+  assert.deepEqual([await verify(p), await verify(clone, '--proof', join(sequential.dir, proof))], [1, 1], 'control');
 });
 
 /** The run over the plan as `list` shows it, without what differs from run to run. */
@@ -325,8 +337,11 @@ test('work that fails beside other work is returned once, then blocked with the 
   }
   assert.match(p.ralph(['list']).stdout, /^Plan +PLAN\.md +blocked +1 of 2 /m);
   const about =
-    /^ralph-loop: The last run, Plan, has several tasks\. This is about its loop PLAN-Task-2\. git revert .*\. See them: \S.* status\.$/m;
-  for (const words of [['undo', '--dry-run'], ['verify']]) assert.match((await commandHere(p, words)).stderr, about);
+    /^ralph-loop: The last run, Plan, has several tasks\. This is about its loop PLAN-Task-2\. (?:git revert .*\. )?See them: \S.* status\.$/m;
+  assert.match((await commandHere(p, ['undo', '--dry-run'])).stderr, about);
+  const { stderr } = await commandHere(p, ['verify']);
+  assert.match(stderr, about);
+  assert.doesNotMatch(stderr, /git revert/);
   assert.doesNotMatch((await commandHere(p, ['undo', 'PLAN-Task-2', '--dry-run'])).stderr, about, 'control');
 });
 

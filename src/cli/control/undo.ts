@@ -47,7 +47,7 @@ export const UNDO_COMMAND: Command = {
   run(context) {
     const { back: isBack, 'dry-run': isDry } = context.values;
     if (isDry === true && isBack === true) throw new RalphError('usage', 'undo takes --back or --dry-run, not both.');
-    tellOfRun(context);
+    tellOfRun(context, ' git revert takes back the commit of a task.');
     const loop = loopToUndo(context);
     return isDry === true ? undo(context, loop) : alone(context, loop, isBack === true ? back : undo);
   },

@@ -1,7 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { memberFiles } from '../../drive/parallel/batch.ts';
 import { storedEnd } from '../../drive/status/end-report.ts';
 import { PROOF_FILE, proofPath } from '../../drive/status/proof-record.ts';
+import { worktreeLoop } from '../../drive/worktree/worktree-place.ts';
 import { PROOF_VERSION } from '../../engine/schema/constants.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { type ProofRecord, proofRecord } from '../../engine/schema/proof.ts';
@@ -15,7 +17,7 @@ import { jsonOrNull } from '../../text/json.ts';
 import { about, advise, nullIfRefused, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { statusWords } from '../../text/status-words.ts';
-import { endedLoop, pathNamed, readTaskText } from '../choose-loop.ts';
+import { chosenRun, endedLoop, pathNamed, readTaskText, tellOfRun } from '../choose-loop.ts';
 import type { CommandContext } from '../command.ts';
 import { examineFile } from '../task/try-checks.ts';
 
@@ -57,7 +59,9 @@ function otherTask(projectDir: string, path: string, { task }: ProofRecord): str
 /** Returns the loop of this machine that is meant. Throws `refused` if it is not complete. */
 function ownSubject(context: CommandContext): Subject {
   const sent = proofsIn(context.projectDir);
+  const ofPlan = lastOfPlan(context);
   if (
+    ofPlan === null &&
     context.positionals.length === 0 &&
     sent[0] !== undefined &&
     nullIfRefused(() => endedLoop(context, undefined), 'no-loop') === null
@@ -65,7 +69,8 @@ function ownSubject(context: CommandContext): Subject {
     const text = `No loop has ended on this machine. Proofs of others are here: ${sent.map((name) => `${LOOP_DIRECTORIES}/${name}/${PROOF_FILE}`).join(', ')}.`;
     throw new RalphError('refused', advise(text, 'Check one', `verify ${quoted(sent[0])}`));
   }
-  const { files, state } = endedLoop(context, context.positionals[0]);
+  if (ofPlan === null) tellOfRun(context);
+  const { files, state } = ofPlan ?? endedLoop(context, context.positionals[0]);
   if (state.ended.as !== 'complete') {
     const text = `The loop did not complete (${statusWords(state.ended.as)}): it proves nothing.`;
     const { command, options = {} } = state.ended.next ?? { command: 'resume' };
@@ -80,6 +85,20 @@ function ownSubject(context: CommandContext): Subject {
   const given = existsSync(path) ? readProof(path) : record;
   const own = { hash: hashContract(stored.contract), record };
   return { record: given, contract: stored.contract, files, own, beside: null };
+}
+
+/** Returns the loop whose commit completed a parallel plan, now that its worktree is gone; null if no such plan is meant. */
+function lastOfPlan(context: CommandContext): ReturnType<typeof endedLoop> | null {
+  const { projectDir, env, positionals } = context;
+  const { run } = chosenRun(context, positionals[0] ?? null) ?? {};
+  if (run?.plan == null || run.status !== 'complete') return null;
+  const loops = run.tasks.flatMap((task) => {
+    const kept = memberFiles(projectDir, task, env);
+    const state = kept && endedState(kept, task.loop?.loopId ?? '');
+    // Its records outside the project stay where they are. Its work is in the project.
+    return state ? [{ files: { ...worktreeLoop(projectDir, kept.name ?? '', env), projectDir }, state }] : [];
+  });
+  return loops.sort((a, b) => a.state.ended.at.localeCompare(b.state.ended.at)).at(-1) ?? null;
 }
 
 /** Returns the proof in the named loop directory, if no loop of this machine is meant; otherwise null. */

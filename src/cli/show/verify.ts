@@ -14,7 +14,6 @@ import { printable, table } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 import { firstLine } from '../../text/quote.ts';
 import { localTime } from '../../text/time.ts';
-import { tellOfRun } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { LEFT, watchChecks } from '../start/first-checks.ts';
 import { type Subject, subjectOf } from './proof-subject.ts';
@@ -32,7 +31,6 @@ export const VERIFY_COMMAND: Command = {
   control: true,
   async run(given) {
     if (given.positionals.length > 1) throw new RalphError('usage', 'verify takes one loop or task.');
-    if (given.values['proof'] === undefined) tellOfRun(given);
     const subject = subjectOf(given);
     const { record, files } = subject;
     // The files of a loop in a worktree are there.

@@ -23,7 +23,10 @@ export function loopsFiles(contract: Contract): (path: string) => boolean {
 }
 
 /** Returns a test for the files, relative to the project, in which a loop keeps its own books. Scripts beside them are none. */
-export function loopsBooks({ taskPath, findingsLog, policy }: Contract): (path: string) => boolean {
+export function loopsBooks({
+  taskPath,
+  findingsLog,
+}: Pick<Contract, 'taskPath' | 'findingsLog'>): (path: string) => boolean {
   const folder = relativeTaskFolder(taskPath);
   const kept = new Set([
     taskPath,
@@ -33,7 +36,8 @@ export function loopsBooks({ taskPath, findingsLog, policy }: Contract): (path: 
     // An agent that works in the project's folder may write this file there.
     PROGRESS_FILE,
     ...[PROGRESS_FILE, OPEN_QUESTIONS].map((name) => posix.join(folder, name)),
-    ...(policy.plan ? [progressPath(taskPath)] : []),
+    // Whether a file is a plan may be said where it was started, which is not known on another machine.
+    progressPath(taskPath),
   ]);
   return (path) => kept.has(path) || isLoopsOwn(path);
 }
