@@ -16,7 +16,7 @@ export function proofText(proof: Proof, facts: ProofFacts): string {
 /** Returns why a completion is unproved, as the end of a sentence. */
 export function unprovedText({ results, changed }: ProofFacts): string {
   if (results.every(({ refutesOnly }) => refutesOnly === true))
-    return 'no checks are configured. Add "validation:" commands to the task file, or "completion_gate: required" to a task folder.';
+    return 'no checks are configured. Add "validation:" commands or "required_outputs:" to the task file.';
   const files =
     changed === 'no' ? 'no file of the project changed' : 'whether a file of the project changed is unknown';
   return `every check passed before the start as well, and ${files}.`;

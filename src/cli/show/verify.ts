@@ -149,7 +149,8 @@ async function treeFindings(
   { record, contract }: Subject,
   { commit, before }: { readonly commit: string | null; readonly before: string | null },
 ): Promise<Finding[]> {
-  if (record.tree === null) return [{ what: 'files', ok: false, text: 'unknown: the loop ran outside git' }];
+  if (record.tree === null)
+    return [{ what: 'files', ok: false, text: 'unknown: there was no commit in git when the loop ran' }];
   if (around === null)
     return [{ what: 'files', ok: false, text: 'unknown: git finds no commit here (git log says why)' }];
   const isBook = loopsBooks(contract);

@@ -1,5 +1,5 @@
 import { lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import { isForUser } from '../../engine/plan/attempt.ts';
 import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
@@ -8,7 +8,7 @@ import { readRegularFile } from '../../state/files/regular-file.ts';
 import { type LinkTarget, linkTarget, nestedRepositories } from '../../task/git/nested-repositories.ts';
 import type { Commit, Repository } from '../../task/git/read-repository.ts';
 import { commitsSince, hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
-import { changeByGit } from '../../task/git/run-git.ts';
+import { changeByGit, sharedGitDir } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
 import { type HeldPlan, holdPlan, type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
 import { isSameMark, markFile } from '../../task/progress/marks.ts';
@@ -134,8 +134,7 @@ const textsOf = (commits: readonly Commit[]): string[] => commits.map(({ text })
  */
 function usersCommits(place: PlanPlace, { gitDir, branch }: Repository, commits: readonly Commit[]): readonly Commit[] {
   if (commits.length === 0) return [];
-  // A worktree has its own folder, which names that of the repository.
-  const shared = resolve(gitDir, readRegularFile(join(gitDir, 'commondir'))?.trim() ?? '');
+  const shared = sharedGitDir(gitDir);
   const isUsers = byNoCall(place);
   if (!isUsers(join(shared, 'refs', 'heads', branch ?? ''))) return [];
   const first = commits.findIndex(({ id }) => !isUsers(join(shared, 'objects', id.slice(0, 2), id.slice(2))));

@@ -226,7 +226,7 @@ export function whyNotRun(
   }
   if (!isNoProgram) return null;
   const said = detail.trimEnd().replace(/^.*\n|\.$/gs, '');
-  return `${name} cannot run: ${said} (exit code ${exitCode}). ${correction(exitCode, run, place)}`;
+  return `${name} cannot run: ${said} (exit code ${exitCode}).${correction(exitCode, run, said, place)}`;
 }
 
 /** Output of a package manager that does not find a script. The package may be known only from the command. */
@@ -243,10 +243,14 @@ function saidScript(output: string, mayChange: readonly string[]): Missing | und
   return { kind: 'script', name, why: `no package.json that it reads has a script "${name}".`, hint: '', files };
 }
 
-function correction(exitCode: number, run: string, { dir }: ProjectPlace): string {
+function correction(exitCode: number, run: string, said: string, place: ProjectPlace): string {
+  const { dir } = place;
+  // A script may call a program that is not installed.
+  const name = /([\w.@-]+): (?:command )?not found$/.exec(said)?.[1];
+  if (exitCode === NOT_FOUND && name !== undefined) return help({ kind: 'program', name, why: said, files: [] }, place);
   const file = run.split(/\s+/).find((word) => word.includes('/') && existsSync(join(dir, word)));
   const isClosed = exitCode === NOT_EXECUTABLE && file !== undefined;
-  return isClosed ? `Make the file executable: chmod +x ${shellWord(file)}` : 'Correct the command.';
+  return isClosed ? ` Make the file executable: chmod +x ${shellWord(file)}` : ' Correct the command.';
 }
 
 /** Python packages whose program has the package's name. */
@@ -262,7 +266,7 @@ const OF_NPM: Readonly<Record<string, string>> = {
 };
 
 /** Returns a sentence with the line that installs what is missing, or on how to correct the command. */
-function help({ kind, name, hint = '', files }: Missing, { dir }: ProjectPlace): string {
+function help({ kind, name, hint = '', files }: Missing, { dir, env }: ProjectPlace): string {
   const { manager } = packageManager(dir);
   switch (kind) {
     case 'program': {
@@ -274,8 +278,12 @@ function help({ kind, name, hint = '', files }: Missing, { dir }: ProjectPlace):
       if (name === 'pnpm' || name === 'yarn' || name === 'bun') return ` Install it: npm install --global ${name}`;
       return ' Install it, or correct the command.';
     }
-    case 'module':
+    case 'module': {
+      const own = ['.venv', 'venv'].find((folder) => existsSync(join(dir, folder, 'bin', 'activate')));
+      if (own !== undefined && env['VIRTUAL_ENV'] === undefined)
+        return ` Activate its environment: . ${own}/bin/activate`;
       return ` Install it: python3 -m pip install ${name}`;
+    }
     case 'file':
     case 'argument':
       if (/(?:^|\/)node_modules\//.test(name)) return ` Install the dependencies: ${manager} install`;

@@ -5,7 +5,7 @@ import { confine } from '../../sandbox/bubblewrap.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
 import { RalphError } from '../../text/message.ts';
-import { askPlaces, copyIndex, NO_FILE, partsOf, placesIn, withoutPlace, workFolder } from './run-git.ts';
+import { askPlaces, copyIndex, gitPlaces, NO_FILE, partsOf, placesIn, withoutPlace, workFolder } from './run-git.ts';
 
 /** Files of a project at one moment, as commits that a reference of the repository keeps. */
 export interface RecordedTree {
@@ -87,7 +87,7 @@ export async function git(
   if (program === null) return { ok: false, text: '', complaint: 'git was not found on the PATH.' };
   const given = alone === undefined ? withoutPlace(env) : aloneIn(alone, top, env);
   const own = { ...given, ...IDENTITY, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_NO_REPLACE_OBJECTS: '1' };
-  const call = confine(terms && { terms, writable: top, readable: top, gitDir }, {
+  const call = confine(terms && { terms, ...gitPlaces(top, gitDir) }, {
     program,
     words: [...SETTINGS, ...(alone === undefined ? [] : NO_ATTRIBUTES), ...words],
     directory: at,

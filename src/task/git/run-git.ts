@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { copyFileSync, existsSync, lstatSync, mkdirSync, rmSync, statSync, utimesSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
 import { gateEnvironment, gitSettings } from '../../sandbox/environment.ts';
@@ -118,7 +118,7 @@ function confinedCall(program: string, words: readonly string[], cwd: string, gi
   const { timeMs: timeout = 30_000, signal, sandbox: terms, view, inView, writable } = given;
   const places = writable === undefined ? { writable: view?.folder ?? '' } : { writable, gitDir: inView?.gitDir ?? '' };
   // A copy of the work tree has its objects in the repository of the view.
-  const around = repositoryAround(inView && view ? view.pins.top : cwd);
+  const around = outermostRepository(inView && view ? view.pins.top : cwd);
   const sandbox = terms && { terms, ...places, readable: around };
   const own = { program, words, directory: cwd, env: gitEnvironment(given, more) };
   const { env, ...call } = confine(sandbox, own);
@@ -127,10 +127,24 @@ function confinedCall(program: string, words: readonly string[], cwd: string, gi
 }
 
 /** Returns the outermost repository, which contains the git folders of its worktrees. */
-function repositoryAround(directory: string): string {
+function outermostRepository(directory: string): string {
   let found = directory;
   for (let at = directory; at !== dirname(at); at = dirname(at)) if (existsSync(join(at, '.git'))) found = at;
   return found;
+}
+
+/**
+ * Returns the folder of the repository to which this git folder of a linked worktree belongs; any other git folder as it is. Goes by the
+ * path alone: the agent may have written into the folder's files that the repository is somewhere else.
+ */
+export function sharedGitDir(gitDir: string): string {
+  const shared = dirname(dirname(gitDir));
+  return basename(dirname(gitDir)) === 'worktrees' && existsSync(join(shared, 'objects')) ? shared : gitDir;
+}
+
+/** Returns the folders that git needs to write to the repository of a working tree, for a sandbox. */
+export function gitPlaces(top: string, gitDir: string): Omit<Confinement, 'terms'> {
+  return { writable: top, readable: outermostRepository(top), gitDir: sharedGitDir(gitDir) };
 }
 
 function failure(error: Error & { code?: unknown; killed?: boolean | undefined }): GitAnswer {

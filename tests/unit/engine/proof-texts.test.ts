@@ -35,7 +35,7 @@ test('a proof says which check turned, or how many, or why nothing is proved', (
   assert.equal(unprovedText({ ...facts(), changed: undefined }), unknown);
   assert.equal(
     unprovedText({ ...facts(), results: [result('own', 'ok', { refutesOnly: true })] }),
-    'no checks are configured. Add "validation:" commands to the task file, or "completion_gate: required" to a task folder.',
+    'no checks are configured. Add "validation:" commands or "required_outputs:" to the task file.',
   );
   const mixed = [result('own', 'ok', { refutesOnly: true }), ...passed];
   assert.match(unprovedText({ ...facts(), results: mixed }), /^every check passed/);

@@ -61,6 +61,29 @@ test('a missing program is installed by the package manager of the project', (t)
   assert.match(said({ 'package.json': '{}', 'pnpm-lock.yaml': '' }) ?? '', /Install it: pnpm add -D eslint$/);
 });
 
+test('a program that a script does not find is installed in the way of the project', (t) => {
+  const said = (run: string, script: string, more: Readonly<Record<string, string>> = {}, env = {}) => {
+    const dir = folderWith(t, {
+      'package.json': JSON.stringify({ scripts: { test: script }, devDependencies: { vitest: '3' } }),
+      ...more,
+    });
+    const { status, stdout, stderr } = spawnSync('bash', ['-c', run], { cwd: dir, env: ENV, encoding: 'utf8' });
+    const failed = { name: 'it', outcome: 'failed', detail: stdout + stderr, exitCode: status ?? 1 } as const;
+    return whyNotRun(failed, { run }, { dir, env: { ...ENV, ...env } }, {}) ?? '';
+  };
+  assert.match(said('npm test', 'vitest run'), /vitest: not found \(exit code 127\)\. Install it: npm install$/);
+  assert.match(said('npm test', 'vitest run', { 'pnpm-lock.yaml': '' }), /Install it: pnpm install$/);
+  assert.match(said('npm test', 'no-such-tool'), /no-such-tool: not found .* Install it, or correct the command\.$/);
+  const module = 'python3 -m gonemodule';
+  assert.match(said(module, '', { '.venv/bin/activate': '' }), /Activate its environment: \. \.venv\/bin\/activate$/);
+  const active = { VIRTUAL_ENV: '/somewhere/.venv' };
+  assert.match(
+    said(module, '', { '.venv/bin/activate': '' }, active),
+    /Install it: python3 -m pip install gonemodule$/,
+  );
+  assert.match(said(module, ''), /Install it: python3 -m pip install gonemodule$/);
+});
+
 /** Checks that did run, and failed for what they found. */
 const FAILED = [
   'node there.js',

@@ -87,6 +87,24 @@ for (const [where, set] of Object.entries(TRAPS))
       assert.equal(existsSync(trap.ran), true, 'control: outside the sandbox');
     });
 
+test('records the files of a linked worktree in the sandbox, but into no folder that the agent names', async (t) => {
+  const directory = repository(t);
+  const [place, named] = [join(directory, '.ralph/worktrees/linked'), join(emptyFolder(t), 'named')];
+  git(directory, 'worktree', 'add', '--quiet', place);
+  appendFileSync(join(place, 'src/a.ts'), 'more\n');
+  const record = async (name: string) => {
+    const around = await repositoryAround(place, ENV, TERMS);
+    assert.ok(around !== null);
+    return recordTree(around, `refs/ralph-loop/loop-1/${name}`, name);
+  };
+  const { commit } = await record('end');
+  assert.match(git(directory, 'show', '--name-only', '--format=', commit), /src\/a\.ts/);
+  git(directory, 'clone', '--quiet', '--bare', '.', named);
+  writeFileSync(join(directory, '.git/worktrees/linked/commondir'), named);
+  await assert.rejects(record('named'));
+  assert.equal(git(named, 'for-each-ref', 'refs/ralph-loop'), '');
+});
+
 test('a commit of the loop runs filters and hooks in the sandbox, which write nothing outside the project', async (t) => {
   const directory = repository(t);
   const [out, state] = [emptyFolder(t), emptyFolder(t)];
