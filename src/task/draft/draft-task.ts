@@ -1,6 +1,7 @@
+import { relative } from 'node:path';
 import { stringify } from 'yaml';
 import { LINE_END } from '../../text/characters.ts';
-import { escaped } from '../../text/quote.ts';
+import { escaped, quoted as quotedPath } from '../../text/quote.ts';
 import { configurationNamed } from '../pinned-scripts/steering-files.ts';
 import type { Role } from './ecosystems.ts';
 import { namedCommands, type ProjectCommand, type ProjectSignals } from './project-signals.ts';
@@ -109,7 +110,7 @@ export function draftTask(
     ...(isClient && { guardrails: GUARDRAILS }),
   };
   const names = evidence.map(({ name }) => name);
-  const gaps = gapsOf(task, limits, commands);
+  const gaps = gapsOf(task, limits, commands, signals);
   const body = draftBody({
     task,
     kind,
@@ -173,11 +174,19 @@ function notesOn(
   return notes;
 }
 
-function gapsOf(task: string, { acceptance }: Limits, commands: readonly ProjectCommand[]): string[] {
+function gapsOf(
+  task: string,
+  { acceptance }: Limits,
+  commands: readonly ProjectCommand[],
+  { above = null }: ProjectSignals,
+): string[] {
   const notes: string[] = [];
   if (acceptance.length > 0 && !commands.some(({ role }) => role === 'tests')) {
     const found = commands.length === 0 ? 'No command' : 'No test command';
-    notes.push(`${found} of this project could prove the work. Name one under "validation" in the frontmatter.`);
+    const there = above === null ? '' : ` A folder above has some: cd ${quotedPath(relative(process.cwd(), above))}`;
+    notes.push(
+      `${found} of this project could prove the work. Name one under "validation" in the frontmatter.${there}`,
+    );
   }
   const figure = FIGURE.exec(task)?.[0];
   if (figure !== undefined && !commands.some(({ run }) => MEASURES.test(run))) {

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import picomatch from 'picomatch';
 import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
 import { onPath } from '../../state/process/find-program.ts';
@@ -7,6 +7,7 @@ import { readYaml } from '../frontmatter/read-yaml.ts';
 import { MADE_BY_TOOLS } from '../left-out.ts';
 import { type GoalProgram, goalFile, goalRules } from '../pinned-scripts/makefile.ts';
 import { packageScripts, readPackage } from '../pinned-scripts/package-scripts.ts';
+import { repositoryRoot } from '../project-file.ts';
 import { ECOSYSTEMS, type Ecosystem, type Role, type Sign } from './ecosystems.ts';
 
 export interface ProjectCommand {
@@ -22,6 +23,8 @@ export interface ProjectSignals {
   /** Commands that were found but left out, each with its reason. */
   readonly leftOut: readonly string[];
   readonly tests: readonly string[];
+  /** Without commands: the nearest folder above, in the repository, that has some. */
+  readonly above?: string | null;
 }
 
 const MAX_BYTES = 1024 * 1024;
@@ -58,7 +61,15 @@ export function projectSignals(projectDir: string, env: NodeJS.ProcessEnv = proc
     if (why !== null) leftOut.push(`${command.run} (${why})`);
     return why === null;
   });
-  return { commands, leftOut, tests: testFiles(projectDir) };
+  const above = commands.length === 0 ? folderAbove(projectDir, env) : null;
+  return { commands, leftOut, tests: testFiles(projectDir), above };
+}
+
+function folderAbove(dir: string, env: NodeJS.ProcessEnv): string | null {
+  const [parent, root] = [dirname(dir), repositoryRoot(dir)];
+  if (root === null || repositoryRoot(parent) !== root) return null;
+  const { commands, above = null } = projectSignals(parent, env);
+  return commands.length > 0 ? parent : above;
 }
 
 /** Returns the commands that check the work, without those that need the network. */

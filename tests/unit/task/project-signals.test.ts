@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { draftTask } from '../../../src/task/draft/draft-task.ts';
 import { projectSignals } from '../../../src/task/draft/project-signals.ts';
 import { folderWith } from '../../support/folder.ts';
 
@@ -176,6 +177,25 @@ test('reports what was found and left out, with the reason', (t) => {
     'cargo test (make test is chosen)',
     'cargo clippy (cargo-clippy is not on the PATH)',
   ]);
+});
+
+test('a folder without commands names the nearest folder above it in the repository that has some', (t) => {
+  const files = { 'a/src/lib/x.js': '', 'a/package.json': '{"scripts":{"test":"node --test"}}', Makefile: 'test:\n' };
+  const dir = folderWith(t, files);
+  const above = (path: string) => projectSignals(join(dir, path)).above;
+  assert.equal(above('a/src/lib'), null, 'outside a repository');
+  mkdirSync(join(dir, '.git'));
+  assert.equal(above('a/src/lib'), join(dir, 'a'));
+  assert.equal(above('a'), null, 'which has its own');
+  const inner = 'a/src/lib';
+  const cd = `A folder above has some: cd ${relative(process.cwd(), join(dir, 'a'))}`;
+  assert.ok(
+    draftTask('fix the tests', projectSignals(join(dir, inner)))
+      .notes.join()
+      .includes(cd),
+  );
+  mkdirSync(join(dir, inner, '.git'));
+  assert.equal(above(inner), null, 'a repository of its own');
 });
 
 test('ignores folders in the place of the files', (t) => {
