@@ -119,9 +119,9 @@ export function resumeState(state: LoopState, at: string, consented: boolean, la
   };
 }
 
-/** Returns whether a loop in a session still waits for that session to join it. */
+/** Returns whether a loop of a session, which works on it or is its host, still waits for that session to join it. */
 export function isUnjoined({ mode, sessionId }: Pick<LoopState, 'mode' | 'sessionId'>): boolean {
-  return mode === 'hook' && sessionId === null;
+  return mode !== 'runner' && sessionId === null;
 }
 
 /** Returns whether the agent of a session still works on the turn in which the user paused the loop. */

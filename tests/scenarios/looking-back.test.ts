@@ -68,6 +68,7 @@ const at = '2026-01-01T00:00:00Z';
 
 const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] = [
   ['nobody has taken it up yet', {}, /no client has joined it/, /ralph-loop start --resume --launch/],
+  ['no session has asked the router', { mode: 'router' }, /no client has joined it/, /: \/ralph-loop$/],
   ['it works', { sessionId: 's', clientPid: process.pid }, /is working on iteration 1 of 25/, /Nothing/],
   ['it works in a session of unknown process', { sessionId: 's', clientPid: null }, /is working on/, /Nothing/],
   ['its client is gone', { sessionId: 's', clientPid: 2 ** 22 }, /has exited/, /ralph-loop resume/],

@@ -76,24 +76,24 @@ export function explain(report: LoopReport): Explanation {
       return explained(found.state, report);
     case 'four-keys': {
       const { iteration, lastRunAt: at } = found.file;
-      return { ...unusable(EXPLAIN_TEXTS.fourKeys, files), active: true, status: 'running', iteration, at };
+      return { ...unusable(EXPLAIN_TEXTS.fourKeys, report), active: true, status: 'running', iteration, at };
     }
     case 'newer':
-      return unusable(EXPLAIN_TEXTS.newer(files.state), files);
+      return unusable(EXPLAIN_TEXTS.newer(files.state), report);
     case 'corrupt':
-      return unusable(EXPLAIN_TEXTS.corrupt(files.state, found.problem, report.lost !== null), files);
+      return unusable(EXPLAIN_TEXTS.corrupt(files.state, found.problem, report.lost !== null), report);
     case 'absent':
-      if (report.lost !== null) return unusable(EXPLAIN_TEXTS.lost(files.state, report.lost.iteration), files);
-      return lastState === null ? unusable(EXPLAIN_TEXTS.none, files) : explained(lastState, report);
+      if (report.lost !== null) return unusable(EXPLAIN_TEXTS.lost(files.state, report.lost.iteration), report);
+      return lastState === null ? unusable(EXPLAIN_TEXTS.none, report) : explained(lastState, report);
     default:
       return found satisfies never;
   }
 }
 
-function unusable(texts: Explained, files: LoopFiles): Explanation {
+function unusable(texts: Explained, { files: { name }, lost }: LoopReport): Explanation {
   const nothing = { status: null, loopId: null, iteration: null, at: null, events: [], notices: [] };
-  const next = show(texts.next, { name: files.name, mode: 'hook' });
-  return { active: false, name: files.name, ...nothing, why: texts.why, next };
+  const next = show(texts.next, { name, mode: lost?.mode ?? 'hook' });
+  return { active: false, name, ...nothing, why: texts.why, next };
 }
 
 function explained(state: LoopState, { files, live }: Pick<LoopReport, 'files' | 'live'>): Explanation {

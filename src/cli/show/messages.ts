@@ -160,7 +160,10 @@ function running(state: LoopState): Explained {
   if (isUnjoined(state)) {
     return {
       why: 'It was started, but no client has joined it yet.',
-      next: advise('Start the client.', 'Launch it', 'start', { resume: true, launch: true }),
+      next:
+        state.mode === 'router'
+          ? `In a Claude Code session of this project: /ralph-loop${state.name === null ? '' : ` ${state.name}`}`
+          : advise('Start the client.', 'Launch it', 'start', { resume: true, launch: true }),
     };
   }
   return {

@@ -151,7 +151,7 @@ function clientText({ clientPid, clientAlive, mode, name, sessionId }: LiveLoop,
   if (mode === 'runner' && clientAlive !== null)
     return clientAlive ? 'started by the run, which is alive' : paint('red', `its runner has exited: ${resume}`);
   if (mode === 'hook' && clientPid === null && sessionId !== null) return `session ${sessionId}`;
-  if (clientPid === null || clientAlive === null) return mode === 'router' ? mode : 'none yet';
+  if (clientPid === null || clientAlive === null) return mode === 'router' && sessionId !== null ? mode : 'none yet';
   return clientAlive ? `process ${clientPid}` : paint('red', `process ${clientPid} has exited: ${resume}`);
 }
 

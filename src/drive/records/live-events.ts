@@ -162,7 +162,8 @@ export function verificationStarted(state: LoopState): RunnerEvent {
   return { type: 'verification.started', ...(isUnclaimed && { unclaimed: true }) };
 }
 
-const UNJOINED = 'No session has joined this loop yet. It begins once you start the client for it.';
+const UNJOINED =
+  'No session has joined this loop yet. It begins once you start the client for it, or, for a router, enter /ralph-loop in a session.';
 
 function standing(state: LoopState): RunnerEvent[] {
   const { steering } = state;

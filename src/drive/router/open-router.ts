@@ -115,7 +115,7 @@ function paused(state: LoopState, files: LoopFiles, options: RouterOptions, mess
   const event = { type: 'suspended', at: now(), reason: 'evidence-lost', message } as const;
   const next = transition(state, event, policyFromEnvironment(env, files.projectDir).policy);
   const place = { files, options, notes: [], turn: { loaded: next } };
-  return { next: next.state, result: { answer: pausedAnswer(place, message.text), effects: next.effects } };
+  return { next: next.state, result: { answer: pausedAnswer(place, message), effects: next.effects } };
 }
 
 function takenOver(state: LoopState, { now }: RouterOptions, host: HostSession): Effect {

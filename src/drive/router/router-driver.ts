@@ -201,7 +201,7 @@ function timedAnswer(router: Router, why: 'idle' | 'pace' | 'retry', until: stri
   return { ...wait(router, why, ROUTER_TEXTS[why](until), next), until, seconds, delayMs };
 }
 
-export function pausedAnswer(router: Place, message: string): WaitAnswer {
+export function pausedAnswer(router: Place, message: Message | string): WaitAnswer {
   return { ...wait(router, 'paused', message, ROUTER_TEXTS.thenPaused), exitCode: exitCode('paused') };
 }
 
@@ -226,7 +226,7 @@ type Place = Pick<Router, 'files' | 'options' | 'notes'> & {
 function wait(
   { files, turn, notes, options }: Place,
   why: WaitAnswer['why'],
-  message: string,
+  message: Message | string,
   next: (call: string) => string,
 ): WaitAnswer {
   return {

@@ -29,12 +29,13 @@ export function checkExistingLoop(
 ): void {
   const isLost = current.kind === 'absent' || current.kind === 'corrupt';
   const lost = isLost && existing === 'refuse' ? lostLoop(files) : null;
-  // The user was told of a corrupt state, and how to go on, when it was moved to the archive; an older one is another loop's.
+  // The user was told of a corrupt state, and how to go on, when it was moved to the archive; an older one is another loop's,
+  // and a router told only its host.
   const [moved] = lost === null ? [] : listArchive(files, 1);
   const begunAt = lost?.createdAt.replaceAll(':', '-') ?? '';
-  const isToldOf = moved?.content.kind === 'corrupt' && moved.file.slice(0, begunAt.length) > begunAt;
+  const isMoved = moved?.content.kind === 'corrupt' && moved.file.slice(0, begunAt.length) > begunAt;
   // A new loop in its place would count from nothing.
-  if (lost !== null && lost.iteration > 0 && !isToldOf) {
+  if (lost !== null && lost.iteration > 0 && (!isMoved || lost.mode === 'router')) {
     const text = HOOK_TEXTS.stateLost(files.state, lost.iteration);
     throw new RalphError('refused', about(text, { name: files.name, mode: lost.mode }));
   }

@@ -128,10 +128,12 @@ export function lostLoop(files: LoopFiles, ended = lastArchived(files)?.state): 
   const { loopId, taskPath, agent, createdAt } = found.contract;
   const kept = readCounters(files);
   const iteration = Math.max(kept?.loopId === loopId ? kept.iteration : 0, lastRecord(files, loopId)?.iteration ?? 0);
-  const begun = lastWhere(files, loopId, ['loop.started', 'loop.resumed']);
+  const begun = lastWhere(files, loopId, ['loop.started', 'loop.resumed'])?.['mode'];
   // Without a journal, only a runner starts a command, and one that was killed has left its hold.
-  const isRunners = begun === null ? agent !== undefined || existsSync(runnerHold(files)) : begun['mode'] === 'runner';
-  return { loopId, taskPath, iteration, mode: isRunners ? 'runner' : 'hook', createdAt };
+  const isRunners = begun === undefined ? agent !== undefined || existsSync(runnerHold(files)) : begun === 'runner';
+  const isRouters = begun === undefined ? spawnOf(files, loopId) !== null : begun === 'router';
+  const mode = isRunners ? 'runner' : isRouters ? 'router' : 'hook';
+  return { loopId, taskPath, iteration, mode, createdAt };
 }
 
 function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv): LiveLoop | null {
@@ -174,9 +176,15 @@ function asLive(state: LoopState, files: LoopFiles): LiveLoop {
 export function waitOf(files: LoopFiles, state: LoopState): DriverWait | null {
   const { mode, status, loopId, epoch } = state;
   if (mode !== 'router') return driverWait(state, files, new Date().toISOString());
-  const spawn = status === 'running' ? readRecord<Partial<SpawnRecord>>(files.spawn) : null;
-  const isOpen = spawn?.loopId === loopId && spawn.epoch === epoch && spawn.heard === false;
+  const spawn = status === 'running' ? spawnOf(files, loopId) : null;
+  const isOpen = spawn?.epoch === epoch && spawn.heard === false;
   return isOpen && typeof spawn.retryAt === 'string' ? { why: 'retry', until: spawn.retryAt } : null;
+}
+
+/** Returns what can be read of the last spawn of this loop; null without one. Never throws. */
+function spawnOf(files: LoopFiles, loopId: string): Partial<SpawnRecord> | null {
+  const spawn = readRecord<Partial<SpawnRecord>>(files.spawn);
+  return spawn?.loopId === loopId ? spawn : null;
 }
 
 function waitReason(state: LoopState, wait: DriverWait | null, alive: boolean | null): LiveLoop['waitingFor'] {

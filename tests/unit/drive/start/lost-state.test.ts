@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { loopNames, lostLoop } from '../../../../src/drive/status/loop-report.ts';
 import { runnerHold } from '../../../../src/state/lock/owner.ts';
 import { aProject, aStop, type Project, start, stateOf } from '../../../support/drive/drive-project.ts';
+import { called, startedRouter } from '../../../support/drive/router-project.ts';
 import '../../../support/starts-processes.ts';
 
 const again = (project: Project, existing: 'refuse' | 'fresh' | 'resume') =>
@@ -61,6 +62,22 @@ test('a corrupt state that was moved aside frees the next start, and excuses no 
   await aStop(project, { last_assistant_message: 'Some more.' });
   rmSync(project.files.state);
   assert.throws(() => again(project, 'refuse'), /is missing or unreadable; its loop has done 1 iteration\./);
+});
+
+test('a lost loop of a router is resumed as one, and no corrupt state frees a start in its place', async (t) => {
+  const project = aProject(t);
+  const { files } = project;
+  startedRouter(project);
+  await called(project);
+  await called(project, { text: 'Half of it.' });
+  writeFileSync(files.state, '{');
+  assert.match(JSON.stringify(await called(project)), /is corrupt .* was moved to/);
+  assert.throws(() => startedRouter(project), /its loop has done 1 iteration\.[\s\S]*router start --fresh/);
+  assert.equal(lostLoop(files)?.mode, 'router');
+  rmSync(files.events);
+  assert.equal(lostLoop(files)?.mode, 'router', 'without a journal');
+  rmSync(files.spawn);
+  assert.equal(lostLoop(files)?.mode, 'hook', 'control');
 });
 
 test('control: a start whose state is missing can be repeated while its loop has done nothing', (t) => {

@@ -104,6 +104,7 @@ test('a router whose evidence is lost answers with the pause at every call', asy
     for (const answer of [said, again, reported]) {
       assert.deepEqual([answer.action, answer.why, answer.exitCode], ['wait', 'paused', 3], entry);
       assert.ok(answer.message.includes(`${path} is missing`), answer.message);
+      assert.match(answer.message, / take its present state as a new start: \S.* resume\.$/);
     }
   }
 });
