@@ -1,5 +1,6 @@
 import { runHook } from '../src/drive/hook/run-hook.ts';
 import { abortWhenClientGone, stop } from '../src/drive/hook/stop/stop.ts';
+import { stopFailure } from '../src/drive/hook/stop-failure.ts';
 import { failedText } from '../src/drive/turn/messages.ts';
 import { withPrefix } from '../src/state/process/program.ts';
 
@@ -16,8 +17,10 @@ process.on('SIGTERM', () => {
 });
 
 void runHook(
-  ['Stop'],
+  // Gemini CLI calls one hook for both.
+  ['Stop', 'StopFailure'],
   (context) => {
+    if (context.input.event === 'StopFailure') return stopFailure(context);
     const signal = (): AbortSignal => {
       if (leaving === undefined) {
         leaving = new AbortController();

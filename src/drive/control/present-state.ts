@@ -48,7 +48,9 @@ export function lostTurn(
 function isAnswerLost({ mode, turn, promptId, marks }: LoopState): boolean {
   const path = marks.transcriptPath;
   if (mode !== 'hook' || turn !== 'user' || path === null) return false;
-  return promptId === null ? endsCancelled(path) : wasInterrupted(path, promptId);
+  // Gemini CLI gives its turns no ids, so only the last one can be meant.
+  const hasTurnIds = promptId !== null;
+  return hasTurnIds ? wasInterrupted(path, promptId) : endsCancelled(path);
 }
 
 /** What the driver of a running loop waits for: the agent's background work, or the next attempt after a failed one. */

@@ -19,9 +19,14 @@ export async function stopFailure(context: DriverContext): Promise<{ systemMessa
 }
 
 /** Waits for the transcript if the reset time of a usage limit is needed; the payload does not contain it. */
-async function failure({ input: { raw, transcriptPath } }: DriverContext): Promise<ApiError> {
+async function failure({ host, input: { raw, transcriptPath } }: DriverContext): Promise<ApiError> {
   const began = Date.now();
-  while (apiFailure(raw, transcriptPath).kind === 'rate-limited' && Date.now() < began + LINE_WAIT_MS) {
+  // Gemini CLI tells no reset time.
+  while (
+    host?.settings === undefined &&
+    apiFailure(raw, transcriptPath).kind === 'rate-limited' &&
+    Date.now() < began + LINE_WAIT_MS
+  ) {
     const line = lastApiError(transcriptPath);
     if (line?.at != null && Date.parse(line.at) > began - YOUNG_MS) break;
     await sleep(50);

@@ -51,7 +51,7 @@ export const GEMINI: Host = {
   iterations: null,
   sessionArgs,
   sessionEnv: () => ({}),
-  // Its transcript has no errors.
+  // Without a terminal, its transcript has no errors; at one, its hook reads them.
   sessionError: () => null,
   endsTurns: true,
   printsMessages: () => true,
@@ -76,7 +76,7 @@ export const GEMINI: Host = {
     tokens: 'at each tool call and at the end of each turn, from the transcript',
     cost: 'unknown; `max_cost` is refused',
     'rate limits and API errors':
-      'Gemini CLI retries by itself; a turn that fails has no hook and leaves no record, so the session ends and you resume the loop',
+      'Gemini CLI retries by itself; at a terminal, a turn that then fails pauses the loop until you resume it; without one, it has no hook and leaves no record, so the session ends and you resume the loop',
     subagents: 'not measured',
     'background work': 'not awaited',
   },

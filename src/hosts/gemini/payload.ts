@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { readTail } from '../../state/files/journal-lines.ts';
 import { digest } from '../../text/digest.ts';
-import { type Fields, fieldsOf, parseFields, textOf, textOrNull } from '../fields.ts';
+import { type Fields, fieldsOf, listOf, parseFields, textOf, textOrNull } from '../fields.ts';
 import { type HookHost, type HookOutput, hookOutput, printed } from '../hook-io/hook-host.ts';
 import type { HookAnswer } from '../hook-io/stdio.ts';
 import type { SessionHook } from '../host.ts';
@@ -84,9 +84,11 @@ export function readGemini(payload: Fields): Fields | 'ignored' {
   switch (event) {
     case 'BeforeAgent':
       return textOf(payload['prompt']).startsWith(CONTINUES) ? 'ignored' : read;
-    case 'AfterAgent':
-      if (endsCancelled(textOrNull(payload['transcript_path']))) return 'ignored';
-      return { ...read, last_assistant_message: lastMessage(payload) };
+    case 'AfterAgent': {
+      const path = textOrNull(payload['transcript_path']);
+      if (endsCancelled(path)) return 'ignored';
+      return { ...read, ...(failureIn(path) ?? { last_assistant_message: lastMessage(payload) }) };
+    }
     case 'BeforeTool':
     case 'AfterTool':
       return { ...read, ...readCall(payload) };
@@ -98,8 +100,9 @@ export function readGemini(payload: Fields): Fields | 'ignored' {
 /** Returns the last message of a turn. The payload joins all of them, even a claim that an earlier Stop refused. */
 function lastMessage({ transcript_path, prompt_response }: Fields): string {
   const all = textOf(prompt_response);
-  const last = lastGeminiText(textOrNull(transcript_path));
-  return last !== null && all.endsWith(last) ? last : all;
+  const { text, isAnswered } = lastGemini(textOrNull(transcript_path));
+  if (text === null || !all.endsWith(text)) return all;
+  return isAnswered ? text : '';
 }
 
 /** Returns a tool call with the fields of Claude Code. Gemini CLI gives it no id, so equal calls share a digest as their id. */
@@ -120,13 +123,14 @@ function readCall({ cwd, tool_name, tool_input, mcp_context }: Fields): Fields {
 /** Number of bytes at the end of a transcript that are searched for the last message. */
 const TAIL_BYTES = 1024 * 1024;
 
-/** Returns the text of the last message of the model; null if there is none. */
-function lastGeminiText(path: string | null): string | null {
-  if (path === null) return null;
-  return readTail(path, TAIL_BYTES, (line) => {
-    const { type, content } = parseFields(line) ?? {};
+/** Returns the text of the model's last message, null if there is none, and whether no prompt has come after it. */
+function lastGemini(path: string | null): { readonly text: string | null; readonly isAnswered: boolean } {
+  let isAnswered = true;
+  const text = entryFromEnd(path, ({ type, content }) => {
+    if (type === 'user' && listOf(content).some(({ text }) => text !== undefined)) isAnswered = false;
     return type === 'gemini' && textOf(content);
   });
+  return { text, isAnswered };
 }
 
 /** Line that Gemini CLI writes when the user ends a turn (Esc). */
@@ -134,10 +138,32 @@ export const CANCELLED = 'Request cancelled.';
 
 /** Returns whether the user ended the last turn of a transcript: Gemini CLI calls the same hook as at any other end. */
 export function endsCancelled(path: string | null): boolean {
-  if (path === null) return false;
-  const last = readTail(path, TAIL_BYTES, (line) => {
-    const entry = parseFields(line);
-    return entry?.['type'] !== undefined && entry;
-  });
-  return last?.['content'] === CANCELLED;
+  return lastEntry(path)?.['content'] === CANCELLED;
+}
+
+/** Claude Code's terms for what Gemini CLI 0.61 says of a failed request. */
+const FAILURES: readonly (readonly [RegExp, term: string])[] = [
+  [/RESOURCE_EXHAUSTED|quota|"code":\s*429/i, 'rate_limit'],
+  [/UNAUTHENTICATED|PERMISSION_DENIED|API key/i, 'authentication_failed'],
+  [/INVALID_ARGUMENT|NOT_FOUND/, 'invalid_request'],
+  [/UNAVAILABLE|INTERNAL|DEADLINE_EXCEEDED|fetch failed|terminated|ECONN/, 'overloaded'],
+];
+
+/** Returns Claude Code's event for a turn that ended with a failed request; null for another end, which calls the same hook. */
+function failureIn(path: string | null): Fields | null {
+  const { type, content } = lastEntry(path) ?? {};
+  const [, said] = (type === 'error' && /^\[API Error: (.*)\]/s.exec(textOf(content))) || [];
+  if (said === undefined) return null;
+  const error = FAILURES.find(([form]) => form.test(said))?.[1];
+  return { hook_event_name: 'StopFailure', error, last_assistant_message: said };
+}
+
+/** Returns the last message or notice of a transcript. */
+function lastEntry(path: string | null): Fields | null {
+  return entryFromEnd(path, (entry) => entry['type'] !== undefined && entry);
+}
+
+/** Passes the entries of a transcript to `find`, the last first, until it returns anything but false. */
+function entryFromEnd<T>(path: string | null, find: (entry: Fields) => T | false): T | null {
+  return path === null ? null : readTail(path, TAIL_BYTES, (line) => find(parseFields(line) ?? {}));
 }

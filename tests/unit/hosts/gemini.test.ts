@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { apiFailure } from '../../../src/hosts/claude/transcript/transcript.ts';
 import { GEMINI, USER_HOOKS } from '../../../src/hosts/gemini/gemini.ts';
 import { geminiOutput, readGemini } from '../../../src/hosts/gemini/payload.ts';
 import { parseHookInput, toolCall } from '../../../src/hosts/hook-io/hook-input.ts';
@@ -65,6 +66,10 @@ test('the last message of a turn stands alone, and each message is billed once',
   assert.equal(read('AfterAgent', turn).lastMessage, 'Not yet.');
   assert.equal(read('AfterAgent', { ...turn, prompt_response: 'Other words.' }).lastMessage, 'Other words.');
   assert.equal(read('AfterAgent', { prompt_response: 'No transcript.' }).lastMessage, 'No transcript.');
+  appendFileSync(path, `${JSON.stringify({ type: 'user', content: [{ functionResponse: {} }] })}\n`);
+  assert.equal(read('AfterAgent', turn).lastMessage, 'Not yet.', 'control: the result of a call');
+  appendFileSync(path, `${JSON.stringify({ type: 'user', content: [{ text: 'Go on.' }] })}\n`);
+  assert.equal(read('AfterAgent', turn).lastMessage, '', 'a prompt without an answer repeats none');
   const { usage } = readUsage(path, marks);
   assert.deepEqual(usage, { inputTokens: 2907, outputTokens: 55, cacheReadTokens: 100, cacheWriteTokens: 0 });
 });
@@ -241,15 +246,31 @@ test('whatever keeps Gemini CLI from running our hooks is a problem', async (con
   assert.match(String(await problem({ hooks: groups })), untrusted);
 });
 
-test('the end of a turn that its user cancelled means nothing to a loop; control: any other end', (t) => {
+test('a turn that its user cancelled or a failed request ended is no answer; control: other ends', (t) => {
   const path = join(emptyFolder(t), 'chat.jsonl');
   const cancelled = { type: 'info', content: 'Request cancelled.' };
   const answer = { type: 'gemini', content: 'Done.' };
-  const payload = { hook_event_name: 'AfterAgent', transcript_path: path, prompt_response: '[no response text]' };
-  const read = (...entries: readonly object[]): unknown => {
+  const payload = { hook_event_name: 'AfterAgent', transcript_path: path, prompt_response: 'Done.' };
+  const read = (...entries: readonly object[]) => {
     writeFileSync(path, [...entries, { $set: {} }].map((entry) => `${JSON.stringify(entry)}\n`).join(''));
     return readGemini(payload);
   };
   assert.equal(read(answer, cancelled), 'ignored');
   assert.notEqual(read(cancelled, answer), 'ignored');
+  for (const [said, kind] of [
+    ['{"error":{"code":400,"message":"bad","status":"INVALID_ARGUMENT"}}', 'invalid-request'],
+    ['No capacity (Status: UNAVAILABLE)', 'overloaded'],
+    ['terminated', 'overloaded'],
+    ['Too many requests (Status: RESOURCE_EXHAUSTED)', 'rate-limited'],
+    ['No such model', 'other'],
+  ] as const) {
+    const failed = read(answer, { type: 'error', content: `[API Error: ${said}]\nPlease wait and try again later.` });
+    assert.ok(failed !== 'ignored');
+    const { message, ...error } = apiFailure(failed, path);
+    assert.deepEqual([failed['hook_event_name'], message, error.kind], ['StopFailure', said, kind]);
+  }
+  for (const other of [{ type: 'error', content: 'Unknown command: /x' }, answer]) {
+    const ended = read(answer, { type: 'error', content: '[API Error: old]' }, other);
+    assert.equal(ended !== 'ignored' && ended['hook_event_name'], 'Stop');
+  }
 });
