@@ -19,7 +19,7 @@ import {
   unclaimedText,
 } from './messages.ts';
 import { CLOSED_BREAKER, EMPTY_STREAK, nextStreak } from './policy/breaker.ts';
-import { afterStop, isWaited, onThisClock, stoppedFor, stoppedSince } from './policy/loop-time.ts';
+import { afterStop, isWaited, onThisClock, sleptFor, stoppedFor, stoppedSince } from './policy/loop-time.ts';
 import { countsOf, proofOf } from './policy/proof.ts';
 import type { Policy } from './schema/contract.ts';
 import type { LiveState, LoopState, StateOf } from './schema/state.ts';
@@ -102,11 +102,12 @@ function slept(state: LiveState, { at, since }: EventOf<'slept'>): Transition {
   const before = isWaited(state) ? state.paused : state;
   // Any other pause is excluded from the loop's time as a whole.
   if (before === state && stoppedSince(state) !== null) return { state, effects: [] };
-  const { stoppedMs = 0 } = stoppedFor(before, since, at);
+  const { stoppedMs = 0, stoppedUntil } = stoppedFor(before, since, at);
   const addedMs = stoppedMs - (before.stoppedMs ?? 0);
   if (addedMs === 0) return { state, effects: [] };
-  const time = { stoppedMs, stoppedUntil: at };
-  const next: LiveState = isWaited(state) ? { ...state, paused: { ...state.paused, ...time } } : { ...state, ...time };
+  const next: LiveState = isWaited(state)
+    ? { ...state, paused: { ...state.paused, stoppedMs, stoppedUntil } }
+    : sleptFor(state, since, at);
   return {
     state: next,
     effects: addedMs < ANNOUNCED_MS ? [] : [event(next, at, 'slept', { since, message: sleptText(addedMs) })],

@@ -2,14 +2,12 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { tokens, type UsageDelta } from '../engine/events.ts';
 import type { ReadMarks } from '../engine/schema/state.ts';
-import { readLines } from '../state/files/journal-lines.ts';
+import { readOn } from '../state/files/journal-lines.ts';
 import { ifOutOfReach } from '../state/files/regular-file.ts';
 import { addTokens, messageUsage, type Totals, transcriptSize } from './claude/transcript/transcript.ts';
 import { codexBilled } from './codex/rollout.ts';
 import { countOf, type Fields, fieldsOf, isFields, textOf } from './fields.ts';
 
-/** Maximum number of bytes of a transcript that one Stop reads; the next Stop continues. */
-const BUDGET = 8 * 1024 * 1024;
 /** Number of remembered ids: the lines of one message are adjacent, so a few are enough to count it once. */
 const REMEMBERED = 16;
 
@@ -30,7 +28,7 @@ export function readUsage(path: string | null, marks: ReadMarks): { usage: Usage
 }
 
 function add(path: string, from: number, ids: Set<string>, total: Totals): number {
-  const lines = readLines(path, from, BUDGET, (line) => line.includes('"usage"') || line.includes('"tokens"'));
+  const lines = readOn(path, from, (line) => line.includes('"usage"') || line.includes('"tokens"'));
   for (const entry of lines.entries) {
     const { id, usage } = claudeBilled(entry) ?? codexBilled(entry) ?? geminiBilled(entry) ?? {};
     if (id === undefined || usage === undefined || ids.has(id)) continue;

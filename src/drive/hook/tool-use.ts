@@ -99,7 +99,10 @@ async function lateness({ loop, stored, call }: Asked, { env, input, now }: Driv
   if (typeof loop === 'string' || stored === null) return null;
   const { pace, budget } = stored.contract.policy;
   // The turn ends if its calls are denied, and Stop or the router's host decides.
-  if (outOfTime(loop, pace.iterationTimeoutMs, now())) return deny('timeout', TOOL_TEXTS.timeIsUp);
+  const isLate = (state: typeof loop): boolean => outOfTime(state, pace.iterationTimeoutMs, now());
+  // Only a call that seems late pays for the clocks that tell how long the machine slept.
+  if (isLate(loop) && isLate((await import('../../state/process/sleep-watch.ts')).awake(loop)))
+    return deny('timeout', TOOL_TEXTS.timeIsUp);
   // A runner ends its agent, and a session's turn has ended before: only a call of a router's subagent gets here.
   if (loop.mode !== 'router' || (budget.maxTimeMs ?? budget.maxTokens) === null) return null;
   const { reachedBySubagent } = await import('../control/end-over-budget.ts');

@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { relative } from 'node:path';
+import { existsSync, lstatSync, readFileSync } from 'node:fs';
+import { dirname, relative } from 'node:path';
 import { hasRules } from '../../guard/guard.ts';
 import { hostNamed, hostOf, refuseUnsupported } from '../../hosts/hosts.ts';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
@@ -104,13 +104,19 @@ export function readConfigs(
   return { configs, paths };
 }
 
+const NO_ENTRY = { throwIfNoEntry: false };
+
+/** Reads a configuration file; undefined if there is none. Throws RalphError `task-invalid`. */
 function readJson(path: string, shown: string): unknown {
-  if (!existsSync(path)) return undefined;
   try {
+    // A link that leads nowhere, as to a disk that is not mounted, does not mean that the user has no rules.
+    const folder = dirname(path);
+    const isLost = lstatSync(folder, NO_ENTRY)?.isSymbolicLink() === true && !existsSync(folder);
+    if (lstatSync(path, NO_ENTRY) === undefined && !isLost) return undefined;
     const text = readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');
     // The client's sandbox shows an empty file while a command runs.
     return text === '' ? undefined : JSON.parse(text);
   } catch (error) {
-    throw new RalphError('task-invalid', START_TEXTS.badConfig(shown, (error as Error).message), error);
+    throw new RalphError('task-invalid', START_TEXTS.badConfig(shown, error as Error), error);
   }
 }

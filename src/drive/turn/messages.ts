@@ -99,7 +99,8 @@ export const START_TEXTS = {
     return `Uncommitted changes: ${listed(paths, 5)}.${apart}`;
   },
   invalid: (path: string, list: string): Message => ({ text: `${path} cannot be started:\n${list}`, task: path }),
-  badConfig: (path: string, problem: string): string => `${path} is not valid JSON: ${problem}`,
+  badConfig: (path: string, error: Error): string =>
+    `${path} ${error instanceof SyntaxError ? 'is not valid JSON' : 'cannot be read'}: ${error.message}`,
   newer: (path: string): string =>
     `The state file ${path} was written by a newer ralph-loop. Update this one, or move the file away.`,
   alive: (iteration: number, pid: number): Message =>

@@ -20,7 +20,15 @@ export function onThisClock<S extends LoopState>(state: S, at: string): S {
   const last = lastDecision?.at ?? lastRunAt;
   if (!isBefore(at, last)) return state;
   const moved = { ...state, stoppedMs: stoppedMs - elapsed(at, last), idle: clockSetBack(idle, last, at) };
-  return lastDecision === null ? { ...moved, lastRunAt: at } : { ...moved, lastDecision: { ...lastDecision, at } };
+  return lastDecision === null ? { ...moved, lastRunAt: at } : { ...moved, lastDecision: decidedAt(lastDecision, at) };
+}
+
+/** Returns a decision whose iteration begins anew at this instant. */
+export function decidedAt<D extends NonNullable<LoopState['lastDecision']>>(
+  { sleptMs: _, ...decision }: D,
+  at: string,
+) {
+  return { ...decision, at };
 }
 
 /** Returns the reading of max_time if the loop has reached it; else null. */
@@ -82,6 +90,14 @@ export function stoppedFor<S extends Stopped>(state: S, since: string, at: strin
   return more === 0 ? state : { ...state, stoppedMs: (state.stoppedMs ?? 0) + more, stoppedUntil: at };
 }
 
+/** Returns the state of a loop that ran or waited while its machine slept: neither its time nor its iteration's has that. */
+export function sleptFor<S extends LoopState>(state: S, since: string, at: string): S {
+  const next = stoppedFor(state, since, at);
+  const { lastDecision } = state;
+  const sleptMs = (lastDecision?.sleptMs ?? 0) + (next.stoppedMs ?? 0) - (state.stoppedMs ?? 0);
+  return next === state || lastDecision === null ? next : { ...next, lastDecision: { ...lastDecision, sleptMs } };
+}
+
 /** Shortest sleep that is counted; two clocks read one after the other may differ by less. */
 const SHORTEST_SLEEP_MS = 1_000;
 
@@ -98,7 +114,7 @@ export function withoutSleep<S extends LoopState>(state: S, asleepMs: number, at
   if (isNoted) return marked;
   const since = after(at, -Math.min(more, elapsed(state.startedAt, at)));
   if (isWaited(marked)) return { ...marked, paused: stoppedFor(marked.paused, since, at) } satisfies LoopState as S;
-  return stoppedSince(state) === null ? stoppedFor(marked, since, at) : marked;
+  return stoppedSince(state) === null ? sleptFor(marked, since, at) : marked;
 }
 
 /** Returns whether the loop is paused by a rate limit or a server error, whose end the driver or the client awaits. */

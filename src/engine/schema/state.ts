@@ -86,6 +86,8 @@ const lastDecision = z.object({
   at: instant,
   kind: z.enum(['started', 'prompt', 'wait', 'verify', 'allow']),
   detail: z.string(),
+  /** Milliseconds since then for which the machine slept while the loop ran or waited; absent: none. */
+  sleptMs: count.optional(),
 });
 
 /** Fingerprint of the last counted Stop: the same payload delivered twice counts once. */

@@ -1,6 +1,7 @@
 import { render } from '../../text/message.ts';
 import type { EventOf } from '../events.ts';
 import { OVERRIDDEN_TEXT } from '../messages.ts';
+import { decidedAt } from '../policy/loop-time.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { LiveState, LoopState } from '../schema/state.ts';
 import type { Transition } from './build.ts';
@@ -33,7 +34,7 @@ export function promptMade(state: LiveState, { at, outcome }: EventOf<'prompt-ma
   const paused = pausedByWindow(requeueInFlight(state), at, policy);
   if (paused !== null) return paused;
   const { lastDecision } = state;
-  return { state: { ...state, lastDecision: lastDecision === null ? null : { ...lastDecision, at } }, effects: [] };
+  return { state: { ...state, lastDecision: lastDecision === null ? null : decidedAt(lastDecision, at) }, effects: [] };
 }
 
 /** Lets the turn end while the loop stays live, for background work or a queued message of the user. */

@@ -1,7 +1,7 @@
 import { digest } from '../../text/digest.ts';
 import { render } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
-import { after, elapsed } from '../../text/time.ts';
+import { after } from '../../text/time.ts';
 import type { Effect, EventOf } from '../events.ts';
 import {
   AWAITING_CONSENT,
@@ -15,6 +15,7 @@ import {
 } from '../messages.ts';
 import { repeatsOf, sampleBreaker } from '../policy/breaker.ts';
 import { addUsage } from '../policy/budget.ts';
+import { timeSinceDecision } from '../policy/iteration-time.ts';
 import { anotherIdle, idleElapsed, idleWait, NOT_IDLE, stoppedFor, timeReading } from '../policy/loop-time.ts';
 import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { IterationRecord } from '../schema/records.ts';
@@ -340,7 +341,7 @@ function conclude(
     kind,
     startedAt,
     endedAt: ended.at,
-    durationMs: elapsed(startedAt, ended.at),
+    durationMs: timeSinceDecision(before, ended.at),
     findings: signals.findings,
     states: [...signals.states],
     claimed: signals.completion === 'claimed',

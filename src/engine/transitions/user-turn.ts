@@ -2,6 +2,7 @@ import { render } from '../../text/message.ts';
 import { isBefore } from '../../text/time.ts';
 import type { EventOf } from '../events.ts';
 import { CLIENT_ENDED, PAUSED_INTERRUPTED } from '../messages.ts';
+import { decidedAt } from '../policy/loop-time.ts';
 import type { LiveState, LoopState } from '../schema/state.ts';
 import { event, pause, recordPause, running, type Transition, tellPause } from './build.ts';
 
@@ -30,7 +31,7 @@ export function userPrompt(state: LiveState, prompted: EventOf<'user-prompt'>): 
 /** Begins the first iteration at its prompt: a person may start the client long after the loop. */
 function begun(state: LiveState, at: string): LiveState {
   const { lastDecision } = state;
-  return lastDecision?.kind === 'started' ? { ...state, lastDecision: { ...lastDecision, at } } : state;
+  return lastDecision?.kind === 'started' ? { ...state, lastDecision: decidedAt(lastDecision, at) } : state;
 }
 
 /** Handles a prompt by which the client continues itself: the loop's work, unless the user was being answered. */

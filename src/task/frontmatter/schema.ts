@@ -196,7 +196,7 @@ const KEYS = {
   timeout: secondsKey(
     1,
     3600,
-    'Time limit of one iteration; 5m by default in a RALPH.md or task.md, 2h in a PROMPT.md or a plan.',
+    'Time limit of one iteration, without sleep of the machine; 5m by default in a RALPH.md or task.md, 2h in a PROMPT.md or a plan.',
   ),
   stop_on_error: optional(
     flag(),

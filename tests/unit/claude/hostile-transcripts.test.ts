@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { watchQueue } from '../../../src/hosts/claude/transcript/queued-messages.ts';
@@ -42,6 +42,20 @@ test('A token count beyond safe integers never makes a total that a state file c
   const path = transcript(t, used('m1', 1.7e308), used('m2', 1.7e308), used('m3', 7));
   const { usage } = readUsage(path, { transcriptPath: path, ...MARKS });
   assert.deepEqual([usage?.inputTokens, usage?.outputTokens], [7, 3]);
+});
+
+test('Tokens count behind 40 MB of images and a torn line, and once in a line whose end comes later.', (t) => {
+  const used = (id: string): object => ({ type: 'assistant', message: { id, usage: { input_tokens: 5 } } });
+  const image = { type: 'user', message: { content: 'A'.repeat(20_000_000) } };
+  const path = transcript(t, used('m1'), image, image);
+  appendFileSync(
+    path,
+    `{"type":"assistant","message":{"id":"cut"\n${JSON.stringify(used('m2'))}\n${JSON.stringify(used('m3'))}`,
+  );
+  const { usage, marks } = readUsage(path, { transcriptPath: path, ...MARKS });
+  assert.equal(usage?.inputTokens, 10);
+  appendFileSync(path, '\n');
+  assert.equal(readUsage(path, marks).usage?.inputTokens, 5, 'what is written later is read later');
 });
 
 test('A queued message that is an object does not throw and end the wait.', (t) => {

@@ -86,5 +86,5 @@ test('finds no record for a subagent of another session, for none, and for a nam
 test('counts all tokens of a record that is longer than one read', (t) => {
   const long = Array.from({ length: 40 }, (_, index) => said(`m${index}`, 'tool_use', text('x'.repeat(500_000)), TOOL));
   const env = aRecord(t, [...long, said('last', 'end_turn', text('Done.'))]);
-  assert.equal(readSubagent('a1', env)?.usage.outputTokens, 41 * 20);
+  assert.equal(readSubagent('a1', env)?.usage?.outputTokens, 41 * 20);
 });

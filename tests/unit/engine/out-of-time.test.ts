@@ -18,6 +18,13 @@ test('an iteration is out of time just after its limit, not at it', () => {
   assert.equal(outOfTime(state('started', 'first'), 60_000, LATER), true);
 });
 
+test('the time of an iteration has no sleep of the machine in it', () => {
+  const lastDecision = { at: PROMPTED, kind: 'prompt', detail: '', sleptMs: 1_000 } as const;
+  const slept = { ...state('prompt', 'agent'), lastDecision };
+  assert.equal(outOfTime(slept, 59_001, LATER), false);
+  assert.equal(outOfTime(slept, 59_000, LATER), true, 'control: awake it had its limit');
+});
+
 test('there is no time limit without one set, without a prompt, and while the user is answered', () => {
   assert.equal(outOfTime(state('prompt', 'agent'), null, LATER), false);
   assert.equal(outOfTime({ ...state('prompt', 'agent'), lastDecision: null }, 1, LATER), false);

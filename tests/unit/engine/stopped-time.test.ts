@@ -6,7 +6,7 @@ import { timeSpent, timeStopped, untilTimeUp, withoutSleep } from '../../../src/
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { transition } from '../../../src/engine/transition.ts';
 import { validateLoopState } from '../../../src/state/loop-files.ts';
-import { at, paused, policy, recorded, running, turnEnded, verifying, waiting } from './support/loop.ts';
+import { at, effect, paused, policy, recorded, running, turnEnded, verifying, waiting } from './support/loop.ts';
 
 const HOUR = 3_600;
 const NIGHT = 8 * HOUR;
@@ -177,6 +177,18 @@ describe('the time in which a loop was stopped', () => {
     assert.equal(nextEnd(before), 'budget-exhausted', 'control: with the night in it');
     const noted = withoutSleep(before, NIGHT_MS + 5_000, at(NIGHT + 60), true);
     assert.deepEqual([noted.stoppedMs, noted.asleepMs], [undefined, NIGHT_MS + 5_000], 'another watch has added it');
+  });
+
+  test('is no time of the iteration in which the machine slept, nor of the next one', () => {
+    const noted = transition(running(), { type: 'slept', since: at(60), at: at(NIGHT) }, ONE_HOUR).state;
+    const first = transition(noted, turnEnded('Work.', { at: at(NIGHT + 40) }), ONE_HOUR);
+    assert.equal(effect(first.effects, 'record-iteration').record.durationMs, 100_000);
+    const next = transition(first.state, turnEnded('More.', { at: at(NIGHT + 70) }), ONE_HOUR);
+    assert.equal(effect(next.effects, 'record-iteration').record.durationMs, 30_000, 'control: it has all its time');
+    const resumed = resumeState(next.state, at(2 * NIGHT), true);
+    const third = transition(resumed, turnEnded('On.', { at: at(2 * NIGHT + 20) }), ONE_HOUR);
+    assert.equal(effect(third.effects, 'record-iteration').record.durationMs, 20_000, 'control: after a resume, too');
+    assert.equal(validateLoopState(third.state), null, 'it can be written');
   });
 
   test('has no sleep of a pause twice, and none from before the start or a restart of the machine', () => {

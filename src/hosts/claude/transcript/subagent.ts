@@ -1,20 +1,19 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { tokens, type UsageDelta } from '../../../engine/events.ts';
+import type { UsageDelta } from '../../../engine/events.ts';
 import { readTail } from '../../../state/files/journal-lines.ts';
 import { ifOutOfReach } from '../../../state/files/regular-file.ts';
 import { clientConfigDir } from '../../../state/home-folder.ts';
 import { fieldsOf, listOf, parseFields, textOf } from '../../fields.ts';
 import { readUsage } from '../../read-usage.ts';
-import { addTokens, type Totals } from './transcript.ts';
 
 interface SubagentWork {
   readonly text: string;
   /** True if the last message is final: it calls no tool, and the subagent received nothing since. */
   readonly finished: boolean;
   /** Tokens of all its messages, without those of its own subagents. */
-  readonly usage: UsageDelta;
+  readonly usage: UsageDelta | null;
 }
 
 const AGENT_ID = /^[\w-]{1,100}$/;
@@ -76,14 +75,7 @@ function lastMessage(path: string): Omit<SubagentWork, 'usage'> | null {
   return id === undefined ? null : { text: texts.join('\n'), finished };
 }
 
-function usageOf(path: string): UsageDelta {
+function usageOf(path: string): UsageDelta | null {
   const none = { transcriptPath: path, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [], callsBytes: 0 };
-  let marks = none as Parameters<typeof readUsage>[1];
-  const total: Totals = tokens(() => 0);
-  for (;;) {
-    const read = readUsage(path, marks);
-    if (read.usage !== null) addTokens(total, read.usage);
-    if (read.marks.transcriptBytes <= marks.transcriptBytes) return total;
-    marks = read.marks;
-  }
+  return readUsage(path, none).usage;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { guardRules } from '../../../../src/drive/hook/guard-context.ts';
@@ -113,6 +113,27 @@ describe('files that settings are read from', () => {
       assert.equal((await evaluateToolCall(call, guarded)).decision, 'deny', path);
     }
     assert.equal(await decide('echo > "$XDG_CONFIG_HOME/ralph-loop/config.json"', guarded), 'deny');
+  });
+
+  it('are refused by name if they are there and cannot be read, also behind a link that leads nowhere', (context) => {
+    const home = emptyFolder(context as TestContext);
+    const [folder, gone] = [join(home, '.config/ralph-loop'), join(home, 'dotfiles/ralph-loop')];
+    const read = () => readConfigs(project, 'x/RALPH.md', { HOME: home }, true).configs ?? {};
+    mkdirSync(dirname(folder), { recursive: true });
+    assert.equal(read()['user config'], undefined, 'control: there is none');
+    symlinkSync(gone, folder);
+    assert.throws(read, /config\.json cannot be read: ENOENT/, 'a link to a folder that is not there');
+    mkdirSync(gone, { recursive: true });
+    assert.equal(read()['user config'], undefined, 'control: the folder is there, without a file');
+    symlinkSync(join(home, 'no-such.json'), join(folder, 'config.json'));
+    assert.throws(read, /config\.json cannot be read: ENOENT/, 'a link to a file that is not there');
+    writeFileSync(join(home, 'no-such.json'), '{"max_iterations": 3}');
+    assert.deepEqual(read()['user config'], { max_iterations: 3 }, 'control: a link that leads to a file');
+    writeFileSync(join(home, 'no-such.json'), '{');
+    assert.throws(read, /config\.json is not valid JSON/);
+    rmSync(join(folder, 'config.json'));
+    mkdirSync(join(folder, 'config.json'));
+    assert.throws(read, /config\.json cannot be read: .* is not a regular file/);
   });
 
   it("are those that decide whether the loop's client runs our hooks, also in another home", async (context) => {

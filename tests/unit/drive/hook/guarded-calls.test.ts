@@ -198,6 +198,20 @@ test('After the time limit of an iteration every call is answered with a request
   );
 });
 
+test('An iteration whose machine slept has the time that it did not use.', async (t) => {
+  const asleep = asleepMs();
+  if (asleep === null) return t.skip('the clocks of this system do not tell');
+  const project = aTimedLoop(t);
+  const now = new Date().toISOString();
+  const lastDecision = { at: new Date(Date.now() - 3_600_000).toISOString(), kind: 'prompt', detail: '' };
+  const sleptFor = (ms: number): void =>
+    rewrite(project, { turn: 'agent', lastDecision, startedAt: lastDecision.at, asleepMs: asleep - ms });
+  sleptFor(3_590_000);
+  assert.equal(await ask(project, { ...TEST, now }), null);
+  sleptFor(3_000_000);
+  assert.match(reasonOf(await ask(project, { ...TEST, now })) ?? '', /Time is up/, 'control: ten minutes awake');
+});
+
 test('The time limit does not apply to the user, between iterations, or where none is set.', async (t) => {
   const project = aTimedLoop(t);
   rewrite(project, { turn: 'user', lastDecision: { at: AT, kind: 'prompt', detail: '' } });
