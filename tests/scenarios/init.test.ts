@@ -309,7 +309,11 @@ test('init registers nothing if the plugin is enabled, removes its registration,
     fixable: false,
   });
   p.write('.claude/settings.local.json', { enabledPlugins: { 'ralph-loop@ralph': false } });
-  assert.equal((await commandHere(p, ['init', '--json'])).json['settings'], 'created');
+  assert.match((await commandHere(p, ['init'])).stdout, /settings\.json: created\./);
+  p.write(SETTINGS, { ...JSON.parse(p.read(SETTINGS)), model: 'opus' });
+  p.write('.claude/settings.local.json', {});
+  assert.match((await commandHere(p, ['init'])).stdout, /settings\.json: hooks removed\./);
+  assert.deepEqual(JSON.parse(p.read(SETTINGS)), { model: 'opus' });
 });
 
 test('uninit without init says so and removes nothing', async (t) => {

@@ -55,7 +55,7 @@ export const INIT_COMMAND: Command = {
     const now = context.now();
     const report = initProject({ projectDir, env, bundle, version: VERSION, pluginEnabled, old, now });
     const notes = [...notesOn(report), ...(pluginEnabled ? [PLUGIN_NOTE] : [])];
-    answer({ success: true, projectDir, ...report, notes }, () => forReading(projectDir, report, notes));
+    answer({ success: true, projectDir, ...report, notes }, () => forReading(projectDir, report, notes, pluginEnabled));
     return 0;
   },
 };
@@ -115,7 +115,7 @@ const SETTINGS_WORDS = {
   removed: 'removed, because it contained only our hooks',
 } as const;
 
-function forReading(projectDir: string, report: InitReport, notes: readonly string[]): string {
+function forReading(projectDir: string, report: InitReport, notes: readonly string[], byPlugin: boolean): string {
   const { created, updated, removed, kept, settings } = report;
   const done = created.length + updated.length === 0 ? `${projectDir} is already set up.` : `${projectDir} is set up.`;
   return [
@@ -123,7 +123,7 @@ function forReading(projectDir: string, report: InitReport, notes: readonly stri
     ...titled('Updated', chunksTogether(updated)),
     ...titled('Removed, no longer needed', chunksTogether(removed)),
     ...titled('Kept as you have them', kept),
-    `.claude/settings.json: ${SETTINGS_WORDS[settings]}.`,
+    `.claude/settings.json: ${byPlugin && settings === 'changed' ? 'hooks removed' : SETTINGS_WORDS[settings]}.`,
     ...notes,
     '',
     `${done} Next: write your task and its checks into .claude/ralph/PROMPT.md, then run .claude/ralph/ralph-audit.sh (ralph-audit.bat on Windows).`,
