@@ -170,6 +170,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'the name is too long',
 };
 
+/** End of the name of a draft (`uniqueToken`), which the user knows by the name of its file. */
+const DRAFT = /\.[0-9a-z]+-[0-9a-z]+-[0-9a-z]{9,}(?:\.tmp)?$/;
 /** Codes for a folder that cannot be created because a file is in the way. */
 const IN_THE_WAY = ['EEXIST', 'ENOENT', 'ELOOP'];
 
@@ -177,7 +179,7 @@ const IN_THE_WAY = ['EEXIST', 'ENOENT', 'ELOOP'];
 export function systemErrorText(error: unknown, refusal = whyNotWritable): string | null {
   // When a draft is renamed, the error names the file that it replaces.
   const { path, syscall, dest } = error as NodeJS.ErrnoException & { readonly dest?: string };
-  const place = syscall === 'rename' ? (dest ?? path) : path;
+  const place = (syscall === 'rename' ? (dest ?? path) : path)?.replace(DRAFT, '');
   if (syscall === 'uv_cwd') return 'the current folder no longer exists. Change to another one: cd DIR';
   const code = codeOf(error, refusal);
   const inTheWay = syscall === 'mkdir' && code !== undefined && IN_THE_WAY.includes(code);

@@ -151,7 +151,7 @@ export function removeDrafts(path: string): void {
 /** Flags for reading without blocking on a FIFO and without following a link that has replaced the file. */
 export const READ_PLAIN = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Opens a file, passes its descriptor to `work` and closes it. */
+/** Opens a file, passes its descriptor to `work` and closes it. An error of `work`, such as a full disk, names the file. */
 export function withDescriptor<T>(
   path: string | Buffer,
   flags: string | number,
@@ -161,6 +161,9 @@ export function withDescriptor<T>(
   const descriptor = openSync(path, flags, mode);
   try {
     return work(descriptor);
+  } catch (error) {
+    const { syscall, path: named } = error as NodeJS.ErrnoException;
+    throw syscall === undefined || named !== undefined ? error : Object.assign(error as Error, { path: String(path) });
   } finally {
     closeSync(descriptor);
   }

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { existsSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemErrorText } from '../../../src/cli/command-line.ts';
+import { uniqueToken, withDescriptor } from '../../../src/state/files/regular-file.ts';
+import { emptyFolder } from '../../support/folder.ts';
 
 const failed = (code: string, syscall: string, path: string): Error =>
   Object.assign(new Error(code), { code, syscall, path });
@@ -57,3 +60,34 @@ test('names the file that cannot be read, not the copy of it', () => {
   const copied = Object.assign(failed('EACCES', 'copyfile', '/x/task.md'), { dest: '/y/task.md' });
   assert.match(systemErrorText(copied) ?? '', /^\/x\/task\.md cannot be used: /);
 });
+
+test('names the file on a full disk, although the failing write knows only its descriptor', (t) => {
+  if (!existsSync('/dev/full')) return t.skip('this system has no device that is always full');
+  const state = join(emptyFolder(t), 'state.json');
+  const thrownBy = (work: () => unknown): unknown => {
+    try {
+      return work();
+    } catch (error) {
+      return error;
+    }
+  };
+  const write = (): number => withDescriptor('/dev/full', 'w', 0, (full) => writeSync(full, 'text'));
+  assert.match(
+    systemErrorText(thrownBy(write)) ?? '',
+    /^\/dev\/full cannot be used: the disk is full \(ENOSPC, write\)/,
+  );
+  const unnamed = Object.assign(new Error('ENOSPC'), { code: 'ENOSPC', syscall: 'write' });
+  const draft = `${state}.${uniqueToken()}.tmp`;
+  const error = thrownBy(() => withDescriptor(draft, 'w', 0o600, () => thrown(unnamed)));
+  assert.equal(
+    systemErrorText(error)?.startsWith(`${state} cannot be used`),
+    true,
+    'the draft has the name of its file',
+  );
+  const own = thrownBy(() => withDescriptor(draft, 'w', 0o600, () => thrown(failed('EIO', 'read', '/x/task.md'))));
+  assert.match(systemErrorText(own) ?? '', /^\/x\/task\.md /, 'control: another file keeps its name');
+});
+
+function thrown(error: Error): never {
+  throw error;
+}
