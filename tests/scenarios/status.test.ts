@@ -336,3 +336,12 @@ test('a live loop is shown, and not an ended run of which one task had its name'
   assert.match((await commandHere(p, ['status'])).stdout, /^Loop docs is waiting for a session/);
   assert.match((await commandHere(p, ['explain'])).stdout, /^Loop docs: /);
 });
+
+test('a paused loop that no client has joined names the command that resumes it', async (t) => {
+  const p = project(t);
+  p.write('docs/RALPH.md', '---\nmax_iterations: 1\n---\nWork.\n');
+  startHere(p, 'docs');
+  assert.match((await commandHere(p, ['status'])).stdout, /client +none yet\n/, 'control');
+  await commandHere(p, ['pause']);
+  assert.match((await commandHere(p, ['status'])).stdout, /client +none: \S.* resume docs\n/);
+});

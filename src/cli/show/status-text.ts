@@ -146,12 +146,14 @@ function progressText(live: LiveLoop): string {
   return `${iteration} of ${maxIterations} done${now}${idleIterations === 0 ? '' : `, ${idleIterations} idle`}`;
 }
 
-function clientText({ clientPid, clientAlive, mode, name, sessionId }: LiveLoop, paint: Paint): string {
+function clientText({ clientPid, clientAlive, mode, name, sessionId, paused }: LiveLoop, paint: Paint): string {
   const resume = commandLine({ command: 'resume' }, { name, mode, ...callHere() });
   if (mode === 'runner' && clientAlive !== null)
     return clientAlive ? 'started by the run, which is alive' : paint('red', `its runner has exited: ${resume}`);
   if (mode === 'hook' && clientPid === null && sessionId !== null) return `session ${sessionId}`;
-  if (clientPid === null || clientAlive === null) return mode === 'router' && sessionId !== null ? mode : 'none yet';
+  const isNone = clientPid === null || clientAlive === null;
+  if (isNone && mode === 'router' && sessionId !== null) return mode;
+  if (isNone) return paused === null ? 'none yet' : `none: ${resume}`;
   return clientAlive ? `process ${clientPid}` : paint('red', `process ${clientPid} has exited: ${resume}`);
 }
 
