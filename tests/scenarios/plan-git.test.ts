@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -287,4 +287,28 @@ test('a repository that git cannot open is named, without advice to create anoth
   assert.equal(code, 1);
   assert.match(stderr, /git does not open the repository \/.*git config --global --add safe\.directory/);
   assert.doesNotMatch(stderr, /git init/);
+});
+
+test('encodings of messages and ways to read paths that a user has set for git change no commit of a task', (t) => {
+  const p = planPlace(t, task(1).replace('Make 1', 'Möbel 1'));
+  p.git('config', 'i18n.commitEncoding', 'ISO-8859-1');
+  p.git('config', 'i18n.logOutputEncoding', 'UTF-16');
+  Object.assign(p.env, { GIT_ICASE_PATHSPECS: '1' });
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.equal(
+    p.git('-c', 'i18n.logOutputEncoding=UTF-8', 'log', '-1', '--format=%s').trim(),
+    'feat: Task 1 - Möbel 1',
+  );
+  const words = [MAIN, 'report'];
+  const { status, stderr } = spawnSync(process.execPath, words, { cwd: p.dir, env: p.env, encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+});
+
+test('a start says in the words of git why git status fails', (t) => {
+  const p = planPlace(t, task(1));
+  p.git('config', 'core.excludesFile', p.dir);
+  const { code, stderr } = p.run(null);
+  assert.equal(code, 1);
+  assert.match(stderr, /not possible here: git status failed: fatal: cannot use .* as an exclude file\.$/m);
 });

@@ -1,11 +1,11 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { quoted } from '../../text/quote.ts';
+import { firstLine, quoted } from '../../text/quote.ts';
 import { isLoopsOwn } from '../left-out.ts';
 import { isWithin, repositoryRoot } from '../project-file.ts';
 import { WORKTREES } from '../task-file.ts';
 import { STATUS, statusUnderPins } from './git-view.ts';
-import { askPlaces, type GitOptions, partsOf, placesIn, runGit } from './run-git.ts';
+import { askPlaces, type GitAnswer, type GitOptions, partsOf, placesIn, runGit } from './run-git.ts';
 
 export interface Repository {
   readonly branch: string | null;
@@ -57,10 +57,10 @@ export async function readRepository(
   const unfinished = unfinishedText(gitDir);
   if (!isWithin(realpathSync(top), realpathSync(projectDir)))
     return 'this repository has its working tree elsewhere (git config core.worktree).';
-  if (status.kind !== 'answer') return `git status did not answer (${status.kind}).`;
+  if (status.kind !== 'answer') return unansweredText(status);
   const { branch, head } = headIn(status.text);
   const pinned = head === null ? null : head === known ? underKnown : await statusUnderPins(projectDir, head, options);
-  if (pinned !== null && pinned.kind !== 'answer') return `git status did not answer (${pinned.kind}).`;
+  if (pinned !== null && pinned.kind !== 'answer') return unansweredText(pinned);
   const { changed, halfStaged } = changedIn(status.text, prefix, projectDir);
   const concealed = (pinned === null ? [] : changedIn(pinned.text, prefix, projectDir).changed).filter(
     (path) => !changed.includes(path) && !path.startsWith(`${WORKTREES}/`),
@@ -70,6 +70,13 @@ export async function readRepository(
   const isIndexHead = lines.every((line) => /^(?:1 \.|\? )/.test(line));
   const all = [...changed, ...concealed].sort();
   return { branch, head, isClean, isIndexHead, changed: all, halfStaged, unfinished, concealed, gitDir };
+}
+
+function unansweredText(answer: Exclude<GitAnswer, { kind: 'answer' }>): string {
+  if (answer.kind !== 'failed' || answer.said === '') return `git status did not answer (${answer.kind}).`;
+  // Advice of git may come first.
+  const why = /^(?:fatal|error): .*$/m.exec(answer.said)?.[0] ?? firstLine(answer.said);
+  return `git status failed: ${why.replace(/\.$/, '')}.`;
 }
 
 /** Returns branch and commit from `git status --porcelain=v2 --branch -z`; null if HEAD is detached or has no commit yet. */

@@ -73,7 +73,7 @@ export function partsOf(text: string): string[] {
 
 export type GitAnswer =
   | { readonly kind: 'answer'; readonly text: string }
-  | { readonly kind: 'failed'; readonly code: number | null }
+  | { readonly kind: 'failed'; readonly code: number | null; readonly said: string }
   | { readonly kind: 'missing' | 'time' | 'output' };
 
 const MOST_OUTPUT = 4 * 1024 * 1024;
@@ -81,8 +81,15 @@ const MOST_OUTPUT = 4 * 1024 * 1024;
 /** Empty file for git. Taking the constant from node:os would load that module in every hook. */
 export const NO_FILE = process.platform === 'win32' ? '\\\\.\\nul' : '/dev/null';
 
+/** Messages of commits are written and read as UTF-8, whatever the user's terminal takes. */
+const ENCODINGS: Settings = [
+  ['i18n.commitEncoding', 'UTF-8'],
+  ['i18n.logOutputEncoding', 'UTF-8'],
+];
+
 /** Overrides of repository settings that start programs or hide files. */
 const SETTINGS: Settings = [
+  ...ENCODINGS,
   ['core.fsmonitor', 'false'],
   ['core.hooksPath', NO_FILE],
   ['core.untrackedCache', 'false'],
@@ -103,8 +110,8 @@ export async function runGit(
   if (program === null) return { kind: 'missing' };
   const answer = await new Promise<GitAnswer>((resolve) => {
     const call = confinedCall(program, words, directory, given, settings);
-    execFile(call.program, call.words, { ...call.options, maxBuffer }, (error, text) =>
-      resolve(error === null ? { kind: 'answer', text } : failure(error)),
+    execFile(call.program, call.words, { ...call.options, maxBuffer }, (error, text, complaint) =>
+      resolve(error === null ? { kind: 'answer', text } : failure(error, complaint)),
     );
   });
   signal?.throwIfAborted();
@@ -147,10 +154,10 @@ export function gitPlaces(top: string, gitDir: string): Omit<Confinement, 'terms
   return { writable: top, readable: outermostRepository(top), gitDir: sharedGitDir(gitDir) };
 }
 
-function failure(error: Error & { code?: unknown; killed?: boolean | undefined }): GitAnswer {
+function failure(error: Error & { code?: unknown; killed?: boolean | undefined }, complaint: string): GitAnswer {
   if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return { kind: 'output' };
   if (error.killed === true) return { kind: 'time' };
-  return { kind: 'failed', code: typeof error.code === 'number' ? error.code : null };
+  return { kind: 'failed', code: typeof error.code === 'number' ? error.code : null, said: complaint.trim() };
 }
 
 /** Drops git variables that select another repository or write traces; keeps those of the user's configuration. */
@@ -216,7 +223,9 @@ const TIME_MS = 600_000;
 const MOST_SAID = 8_000;
 const MOST_CHANGED = 64 * 1024 * 1024;
 
-export const WITHOUT_HOOKS = SETTINGS.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
+const wordsOf = (settings: Settings): string[] => settings.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
+
+export const WITHOUT_HOOKS = wordsOf(SETTINGS);
 
 /** Runs git with the user's configuration and signatures. Never aborted: half a commit is worse than a late one. */
 export async function changeByGit(change: GitChange): Promise<GitChanged> {
@@ -225,7 +234,7 @@ export async function changeByGit(change: GitChange): Promise<GitChanged> {
   if (git === null) return { ok: false, said: 'git was not found on the PATH.', code: null, text: '' };
   const own = { GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true', GIT_NO_REPLACE_OBJECTS: '1' };
   const plain = { ...withoutPlace(gateEnvironment(env)), ...own };
-  const shown = hooks ? words : [...WITHOUT_HOOKS, ...words];
+  const shown = [...(hooks ? wordsOf(ENCODINGS) : WITHOUT_HOOKS), ...words];
   const call = confine(sandbox, { program: git, words: shown, directory, env: plain });
   const run = { cwd: directory, env: call.env, input, timeMs: TIME_MS, mostOutput: MOST_CHANGED };
   const { code, output, complaint } = await runToEnd(call.program, call.words, run);
@@ -233,15 +242,17 @@ export async function changeByGit(change: GitChange): Promise<GitChanged> {
   if (code === 0) return { ok: true, text };
   const how = code === null ? 'failed' : `exit code ${code}`;
   const said = `${text.slice(-MOST_SAID)}\n${complaint}`.trim();
-  return { ok: false, said: `git ${words[0] ?? ''}: ${how}.\n${said}`, code, text };
+  const name = words.find((word) => !word.startsWith('-')) ?? '';
+  return { ok: false, said: `git ${name}: ${how}.\n${said}`, code, text };
 }
 
 const PLACES = new Set([
   ...['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_COMMON_DIR', 'GIT_PREFIX', 'GIT_NAMESPACE'],
   ...['GIT_OBJECT_DIRECTORY', 'GIT_ALTERNATE_OBJECT_DIRECTORIES'],
+  ...['GIT_LITERAL_PATHSPECS', 'GIT_GLOB_PATHSPECS', 'GIT_NOGLOB_PATHSPECS', 'GIT_ICASE_PATHSPECS'],
 ]);
 
-/** Returns the environment without the variables that choose another repository. */
+/** Returns the environment without the variables that choose another repository or other files for the same paths. */
 export function withoutPlace(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([key]) => !PLACES.has(key)));
 }
