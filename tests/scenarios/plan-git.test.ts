@@ -300,9 +300,11 @@ test('encodings of messages and ways to read paths that a user has set for git c
     p.git('-c', 'i18n.logOutputEncoding=UTF-8', 'log', '-1', '--format=%s').trim(),
     'feat: Task 1 - Möbel 1',
   );
-  const words = [MAIN, 'report'];
-  const { status, stderr } = spawnSync(process.execPath, words, { cwd: p.dir, env: p.env, encoding: 'utf8' });
-  assert.equal(status, 0, stderr);
+  const ralph = (...words: string[]) =>
+    spawnSync(process.execPath, [MAIN, ...words], { cwd: p.dir, env: p.env, encoding: 'utf8' });
+  assert.equal(ralph('report').status, 0);
+  const undone = ralph('undo', '--yes');
+  assert.match(undone.stdout, /^ +[0-9a-f]+ feat: Task 1 - Möbel 1$/m, undone.stderr);
 });
 
 test('a start says in the words of git why git status fails', (t) => {

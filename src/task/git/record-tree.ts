@@ -58,6 +58,8 @@ const QUIET = [
   `core.hooksPath=${NO_FILE}`,
   'advice.addEmbeddedRepo=false',
   'core.quotePath=false',
+  'i18n.commitEncoding=UTF-8',
+  'i18n.logOutputEncoding=UTF-8',
 ];
 const SETTINGS = QUIET.flatMap((setting) => ['-c', setting]);
 /** Options of a command that covers files outside a sparse checkout, too. */
