@@ -5,7 +5,7 @@ import { isWaited, untilTimeUp } from '../../engine/policy/loop-time.ts';
 import type { FinishedRun } from '../../hosts/agent/agent-run.ts';
 import { finalMessage } from '../../hosts/agent/classify-run.ts';
 import { readLoop } from '../../state/loop-files.ts';
-import { show } from '../../state/process/program.ts';
+import { missingProgram, show } from '../../state/process/program.ts';
 import { lastWordsText } from '../../text/quote.ts';
 import { instantOf } from '../../text/time.ts';
 import { operate } from '../control/operate.ts';
@@ -31,14 +31,25 @@ export async function deliverPrompt(runner: Runner, begun: Turn, prompt: Prompt)
     if (steering.length > 0 && runner.failures === 0) tellArrived(runner, steering);
     const held = await heldBack(runner, ready.turn);
     if (held !== null) return held;
-    const { turn, run } = await runAgent(runner, ready.turn, prompt);
-    if (turn.signal().aborted) return { turn, effects: [] };
-    const after = await outcomeOf(runner, turn, run);
+    const { turn, after } = await runOnce(runner, ready.turn, prompt);
     if (after !== 'retry') return after;
     ready = dispatch(turn, { type: 'prompt-made', at: turn.context.now(), outcome: 'ready' });
     if (!ready.effects.some(isStep)) runner.options.tell(iterationStarted(ready.turn.loaded.state));
   }
   return ready;
+}
+
+/** Runs the agent, unless the program was removed: then every call of a client is denied, and the run is in vain. */
+async function runOnce(
+  runner: Runner,
+  begun: Turn,
+  prompt: Prompt,
+): Promise<{ turn: Turn; after: Dispatched | 'retry' }> {
+  const { agent, bundleDir = null } = begun.loaded.stored?.contract ?? {};
+  const gone = agent === undefined ? missingProgram(bundleDir) : null;
+  if (gone !== null) return { turn: begun, after: await tryAgain(runner, begun, LAUNCH_TEXTS.programGone(gone)) };
+  const { turn, run } = await runAgent(runner, begun, prompt);
+  return { turn, after: turn.signal().aborted ? { turn, effects: [] } : await outcomeOf(runner, turn, run) };
 }
 
 /** Asks the supervisor whether the agent may run. Returns null if so, else the effects to run instead. */
@@ -103,11 +114,8 @@ async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<
     case 'options':
       return dispatch(turn, { type: 'agent-failed', at, message: RUNNER_TEXTS.refused(outcome.kind, outcome.message) });
     case 'overloaded':
-    case 'crashed': {
-      const message = outcome.message + lastWordsText(run.complaint);
-      if (runner.failures < MOST_RETRIES) return waitForRetry(runner, turn, message);
-      return dispatch(turn, { type: 'agent-failed', at, message: RUNNER_TEXTS.gaveUp(message) });
-    }
+    case 'crashed':
+      return tryAgain(runner, turn, outcome.message + lastWordsText(run.complaint));
     default:
       return outcome satisfies never;
   }
@@ -159,6 +167,12 @@ async function pauseInterrupted(runner: Runner, turn: Turn, run: FinishedRun): P
   if (ended.effects.some(({ type }) => type === 'verify' || type === 'allow')) return ended;
   const paused = dispatch(ended.turn, { type: 'interrupted', at: turn.context.now(), by: 'signal' });
   return { turn: paused.turn, effects: [...ended.effects.filter((effect) => !isStep(effect)), ...paused.effects] };
+}
+
+/** Waits before another run, or ends the loop after too many failures. */
+async function tryAgain(runner: Runner, turn: Turn, message: string): Promise<Dispatched | 'retry'> {
+  if (runner.failures < MOST_RETRIES) return waitForRetry(runner, turn, message);
+  return dispatch(turn, { type: 'agent-failed', at: turn.context.now(), message: RUNNER_TEXTS.gaveUp(message) });
 }
 
 /** Waits before a failed run is repeated, longer after each failure. */

@@ -61,6 +61,12 @@ export function runningBundle(): string | null {
 
 const BUNDLE_PARTS = new Set(['hooks', 'scripts']);
 
+/** Returns the program of a bundle if its file is missing, so that no hook of it can answer. */
+export function missingProgram(bundle: string | null): string | null {
+  const main = bundle === null ? null : join(bundle, 'scripts', 'main.cjs');
+  return main === null || existsSync(main) ? null : main;
+}
+
 let known: string | null = null;
 
 /** Returns the program as this user can call it. Searches the PATH once per process. */

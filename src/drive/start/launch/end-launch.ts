@@ -1,6 +1,6 @@
 import { exitCode } from '../../../engine/exit-code.ts';
 import { readContract } from '../../../state/loop-files.ts';
-import { show } from '../../../state/process/program.ts';
+import { missingProgram, show } from '../../../state/process/program.ts';
 import { hasUnverifiedCompletion, restoreState } from '../../../state/restore-state.ts';
 import { withState } from '../../../state/with-state.ts';
 import type { Message } from '../../../text/message.ts';
@@ -20,6 +20,7 @@ export async function endLaunch(
   const { context, loaded } = turn;
   const { files } = context;
   const { loopId } = loaded.state;
+  const gone = missingProgram(loaded.stored?.contract.bundleDir ?? null);
   distrust(turn);
   const at = context.now();
   applyEffects(files, at, dispatch(turn, { type: 'interrupted', at, by: 'client-exit' }).effects);
@@ -36,7 +37,9 @@ export async function endLaunch(
   const report = await reportText(files, state, context.env);
   const unsent = state && (await exportTelemetry(files, state, context.env));
   const code = exitCode(status, requiresProof && !isVerified(state));
-  const told = [messageBeside(report, state, text), left, running, unsent].filter((part) => part !== null).join(' ');
+  const why = gone !== null && state?.status !== 'ended' ? LAUNCH_TEXTS.programGone(gone) : null;
+  const parts = [why, messageBeside(report, state, text), left, running, unsent];
+  const told = parts.filter((part) => part !== null).join(' ');
   return { code, message: `${told}${report}` };
 }
 
