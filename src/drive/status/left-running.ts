@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
+import { HOOK_HOSTS } from '../../hosts/hook-hosts.ts';
 import { environmentOf } from '../../state/process/ancestors.ts';
 import {
   identityOf,
@@ -54,9 +55,12 @@ function leftProcesses(loopId: string) {
     });
 }
 
+const SHELLS = [['RALPH_ACTIVE=0'], ...HOOK_HOSTS.flatMap(({ shellMarks }) => (shellMarks ? [shellMarks] : []))];
+
 /** Returns whether a process has the variables of an agent's shell: client, servers and hooks have others. */
-function isAgents(variables: readonly string[], loopId: string): boolean {
-  return variables.includes(`RALPH_LOOP_ID=${loopId}`) && variables.includes('RALPH_ACTIVE=0');
+export function isAgents(variables: readonly string[], loopId: string): boolean {
+  const has = (variable: string): boolean => variables.includes(variable);
+  return has(`RALPH_LOOP_ID=${loopId}`) && SHELLS.some((marks) => marks.every(has));
 }
 
 const GRACE_MS = 2_000;

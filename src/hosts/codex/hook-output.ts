@@ -39,6 +39,7 @@ export const CODEX_HOOKS: HookHost = {
   // A message typed while the agent works is delivered with the id of the turn that it joins.
   read: (payload) => ({ ...payload, prompt_id: payload['turn_id'] }),
   agentVariable: 'CODEX_CI',
+  shellMarks: ['CODEX_CI=1'],
   output: codexOutput,
   namesCallDir: true,
   hooksSteer: true,

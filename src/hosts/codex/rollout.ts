@@ -40,7 +40,7 @@ export function rolloutReader(env: NodeJS.ProcessEnv): {
 }
 
 /** Pattern for the result of a call that a hook denied. */
-const DENIED = /Command blocked by PreToolUse hook: (.*)\. Command: /s;
+const DENIED = /(?:Command|Tool call) blocked by PreToolUse hook: (.*)\. (?:Command|Tool): /s;
 
 /** Returns the call to which this result belongs, if a hook denied it: the stream has neither. */
 function denied(item: Fields, calls: Map<string, Fields>): AgentMessage[] {
@@ -54,7 +54,8 @@ function denied(item: Fields, calls: Map<string, Fields>): AgentMessage[] {
   calls.delete(id);
   const [, reason] = DENIED.exec(outputText(item['output'])) ?? [];
   if (reason === undefined) return [];
-  const name = textOf(call['name']) === 'exec_command' ? 'Bash' : textOf(call['name']);
+  const [own, server] = [textOf(call['name']), textOf(call['namespace'])];
+  const name = own === 'exec_command' ? 'Bash' : server.startsWith('mcp__') ? `${server}__${own}` : own;
   const text = textOf(call['input']) || textOf(call['arguments']);
   return [
     { kind: 'tool', id, name, input: { command: commandIn(text) }, nested: false },

@@ -37,6 +37,8 @@ export const MACHINE_FOLDER = MACHINE_FOLDERS[process.platform] ?? '/etc/gemini-
 export const GEMINI_HOOKS: HookHost = {
   name: 'gemini',
   agentVariable: 'GEMINI_CLI',
+  // Its servers have the first one, too.
+  shellMarks: ['GEMINI_CLI=1', 'GIT_PAGER=cat'],
   read: readGemini,
   output: geminiOutput,
   tellsAfterCalls: true,

@@ -18,6 +18,8 @@ export interface HookHost {
   readonly read?: (payload: Fields) => Fields | 'ignored';
   readonly output: (event: string, answer: HookAnswer) => HookOutput;
   readonly agentVariable: string;
+  /** Variables that only shells of the agent have, for those that were given no `RALPH_ACTIVE=0`. */
+  readonly shellMarks?: readonly string[];
   /** Present if the client drops a text for the agent in the answer before a call, but delivers one after it. */
   readonly tellsAfterCalls?: true;
   /** True if its input names the working directory of the call; the hook itself runs in that of the session. */

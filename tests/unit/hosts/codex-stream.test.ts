@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { CODEX, sandboxFor } from '../../../src/hosts/codex/codex.ts';
-import { apiFailure } from '../../../src/hosts/codex/rollout.ts';
+import { apiFailure, rolloutReader } from '../../../src/hosts/codex/rollout.ts';
 import { eventReader } from '../../../src/hosts/codex/start-codex.ts';
 import { refuseUnsupported } from '../../../src/hosts/hosts.ts';
+import { emptyFolder } from '../../support/folder.ts';
 
 const read = (events: readonly object[]) => {
   const reader = eventReader(() => undefined);
@@ -107,4 +110,26 @@ test('options that would move the agent, or take its hooks away, are refused', (
   for (const words of refused) assert.throws(() => CODEX.requireArgs(words, 'run'), /--/, words.join(' '));
   for (const words of [['-c', 'model="x"'], ['--profile', 'work'], ['-mgpt-5.5'], ['--add-dir=/x']])
     CODEX.requireArgs(words, 'run');
+});
+
+test('denied calls of a shell and an MCP server are shown with the reason; control: an allowed one', (t) => {
+  const CODEX_HOME = emptyFolder(t);
+  const day = join(CODEX_HOME, 'sessions', '2026', '11', '27');
+  mkdirSync(day, { recursive: true });
+  const lines = [
+    { type: 'function_call', call_id: 'a', name: 'exec_command', arguments: '{"cmd":"rm a"}' },
+    { call_id: 'a', output: 'Command blocked by PreToolUse hook: Not a. Command: rm a' },
+    { type: 'function_call', call_id: 'b', namespace: 'mcp__db', name: 'write', arguments: '{}' },
+    { call_id: 'b', output: 'Tool call blocked by PreToolUse hook: Not b. Tool: mcp__db__write' },
+    { type: 'function_call', call_id: 'c', namespace: 'mcp__db', name: 'read', arguments: '{}' },
+    { call_id: 'c', output: 'a row' },
+  ].map((payload) => `${JSON.stringify({ type: 'response_item', payload })}\n`);
+  writeFileSync(join(day, 'rollout-at-thread.jsonl'), lines.join(''));
+  const reader = rolloutReader({ CODEX_HOME });
+  reader.follow('thread');
+  const shown = reader.read().flatMap((message) => {
+    if (message.kind === 'tool') return [message.name];
+    return message.kind === 'denied' ? [message.reason] : [];
+  });
+  assert.deepEqual(shown, ['Bash', 'Not a', 'mcp__db__write', 'Not b']);
 });
