@@ -176,6 +176,7 @@ export const TOPICS = [
   'steering',
   'interruption',
   'permission mode',
+  'dialogs left open',
   'tokens',
   'cost',
   'rate limits and API errors',

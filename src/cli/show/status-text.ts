@@ -90,7 +90,7 @@ function activeText(status: LiveLoop, at: string, paint: Paint): string {
     ],
     ['last turn', instantText(status.lastRunAt, at)],
     ...(status.lastFindingsCount === 'unknown' ? [] : [['findings', `${status.lastFindingsCount}`]]),
-    ['client', clientText(status, paint)],
+    ['client', clientText(status, at, paint)],
     ...(status.usage === null ? [] : [['usage', usageText(status.usage, status.iteration)]]),
   ];
   const notices = noticeLines(status.notices ?? []).map((line) => `\n  ${printable(line)}`);
@@ -146,7 +146,8 @@ function progressText(live: LiveLoop): string {
   return `${iteration} of ${maxIterations} done${now}${idleIterations === 0 ? '' : `, ${idleIterations} idle`}`;
 }
 
-function clientText({ clientPid, clientAlive, mode, name, sessionId, paused }: LiveLoop, paint: Paint): string {
+function clientText(status: LiveLoop, at: string, paint: Paint): string {
+  const { clientPid, clientAlive, mode, name, sessionId, paused, silentSince } = status;
   const resume = commandLine({ command: 'resume' }, { name, mode, ...callHere() });
   if (mode === 'runner' && clientAlive !== null)
     return clientAlive ? 'started by the run, which is alive' : paint('red', `its runner has exited: ${resume}`);
@@ -154,7 +155,10 @@ function clientText({ clientPid, clientAlive, mode, name, sessionId, paused }: L
   const isNone = clientPid === null || clientAlive === null;
   if (isNone && mode === 'router' && sessionId !== null) return mode;
   if (isNone) return paused === null ? 'none yet' : `none: ${resume}`;
-  return clientAlive ? `process ${clientPid}` : paint('red', `process ${clientPid} has exited: ${resume}`);
+  if (!clientAlive) return paint('red', `process ${clientPid} has exited: ${resume}`);
+  if (silentSince === undefined) return `process ${clientPid}`;
+  const silent = formatDuration(elapsed(silentSince, at));
+  return `process ${clientPid}, silent for ${silent}: a long call, or it asks you in its session`;
 }
 
 function usageText(usage: NonNullable<LiveLoop['usage']>, iteration: number): string {

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { EventOf } from '../../engine/events.ts';
 import { needsMessage } from '../../engine/initial-state.ts';
@@ -10,9 +11,9 @@ import { rolloutError } from '../../hosts/codex/rollout.ts';
 import { countOf, type Fields } from '../../hosts/fields.ts';
 import { endsCancelled } from '../../hosts/gemini/payload.ts';
 import { readBackwards } from '../../state/event-stream.ts';
-import { readRecord } from '../../state/files/regular-file.ts';
+import { ifOutOfReach, readRecord } from '../../state/files/regular-file.ts';
 import { type LoopFiles, type ReadState, readState } from '../../state/loop-files.ts';
-import { isBefore } from '../../text/time.ts';
+import { instantOf, isBefore } from '../../text/time.ts';
 import { clientAlive } from './ownership.ts';
 
 /** Reads the state of a loop as it is now: paused if the last turn of its session has ended without a hook. */
@@ -79,14 +80,31 @@ const AT_REST_MS = 15_000;
 
 /** Returns what a loop's client needs from its user, by its own record (measured): after `/plan` it starts no turn. */
 export function awaitedOfUser(state: LoopState): 'dialog' | 'message' | null {
-  const { mode, status, turn, clientPid, sessionId, marks } = state;
   if (needsMessage(state)) return 'message';
-  const isLive = mode === 'hook' && (status === 'running' || status === 'waiting');
-  if (!isLive || clientPid === null || marks.transcriptPath === null) return null;
-  const sessions = join(dirname(marks.transcriptPath), '..', '..', 'sessions');
-  const record = readRecord<Fields>(join(sessions, `${clientPid}.json`)) ?? {};
-  if (record['sessionId'] !== sessionId) return null;
+  const record = clientRecord(state);
+  if (record === null || record['sessionId'] !== state.sessionId) return null;
   if (record['status'] === 'waiting') return record['waitingFor'] === MENU ? null : 'dialog';
   const isAtRest = record['status'] === 'idle' && Date.now() - countOf(record['statusUpdatedAt']) > AT_REST_MS;
-  return isAtRest && turn === 'user' ? 'message' : null;
+  return isAtRest && state.turn === 'user' ? 'message' : null;
+}
+
+/** Returns Claude Code's record of the client of a live loop; null without one, as in Codex and Gemini CLI. */
+function clientRecord({ mode, status, clientPid, marks }: LoopState): Fields | null {
+  const isLive = mode === 'hook' && (status === 'running' || status === 'waiting');
+  if (!isLive || clientPid === null || marks.transcriptPath === null) return null;
+  return readRecord<Fields>(join(dirname(marks.transcriptPath), '..', '..', 'sessions', `${clientPid}.json`));
+}
+
+/** Time without a new entry after which a client that records no dialogs may show one. */
+const SILENT_MS = 60_000;
+
+/**
+ * Returns since when the transcript of a working agent has had no new entry, if for more than a minute and if its client records no
+ * dialogs: it may wait for its user. Null otherwise.
+ */
+export function silentSince(state: LoopState): string | null {
+  const path = state.marks.transcriptPath;
+  if (state.mode !== 'hook' || state.status !== 'running' || state.turn !== 'agent' || path === null) return null;
+  const written = clientRecord(state) === null ? ifOutOfReach(() => statSync(path).mtimeMs, null) : null;
+  return written !== null && Date.now() - written > SILENT_MS ? instantOf(written) : null;
 }

@@ -26,7 +26,7 @@ import { pick } from '../../text/json.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { loopOfFourKeys } from '../control/operate.ts';
 import { isDriverAlive, isSuspended } from '../control/ownership.ts';
-import { awaitedOfUser, type DriverWait, driverWait, presentState } from '../control/present-state.ts';
+import { awaitedOfUser, type DriverWait, driverWait, presentState, silentSince } from '../control/present-state.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { type WorktreePlace, worktreePlaces } from '../worktree/worktree-place.ts';
@@ -81,6 +81,8 @@ export interface LiveLoop extends Readonly<Pick<CommonState, LiveFacts>> {
   readonly clientAlive: boolean | null;
   /** True if its process is stopped, as by Ctrl+Z (`isSuspended`). */
   readonly suspended?: true;
+  /** Since when a client that records no dialogs has recorded nothing, if it may wait for its user (`silentSince`). */
+  readonly silentSince?: string;
   /** True while its agent finishes the turn in which the user paused it. */
   readonly finishing?: true;
   readonly usage: Omit<LoopState['usage'], 'costBaseUsd'> | null;
@@ -148,6 +150,7 @@ function asLive(state: LoopState, files: LoopFiles): LiveLoop {
   const checklist = checklistNow(files.projectDir, state.taskPath);
   const clientAlive = isDriverAlive(files, state);
   const wait = clientAlive === false ? null : waitOf(files, state);
+  const silent = clientAlive && wait === null ? silentSince(state) : null;
   return {
     active: true,
     ...pick(state, ['iteration', 'startedAt', 'lastRunAt']),
@@ -164,6 +167,7 @@ function asLive(state: LoopState, files: LoopFiles): LiveLoop {
     ...pick(state, ['stopRequested', 'sessionId', 'clientPid']),
     clientAlive,
     ...(clientAlive && isSuspended(state) && { suspended: true }),
+    ...(silent !== null && { silentSince: silent }),
     ...(clientAlive && isFinishing(state) && { finishing: true }),
     usage,
     ...(checklist === null ? recordedChecklist(state) : { checklist }),

@@ -109,6 +109,7 @@ export const CLAUDE_CODE: Host = {
     cost: 'as the client reports it; `max_cost` ends a run within it',
     'rate limits and API errors': 'from the stream, with the time of the reset',
     subagents: 'guarded and counted',
+    'dialogs left open': '`status`, `list` and `explain` say that it waits for your answer',
     'background work': 'awaited for `background_wait`',
   },
 };

@@ -60,6 +60,7 @@ export const CODEX: Host = {
       'SIGINT, after which Codex ends its commands; five seconds later its process group is killed; in a session that is over, every further call is denied, and a headless launcher interrupts it after three seconds',
     'permission mode':
       'acceptEdits, auto and dontAsk: sandbox workspace-write; bypassPermissions: danger-full-access; others: read-only; the sandbox decides, `may_run` does nothing; at a terminal, it never asks in bypassPermissions and dontAsk',
+    'dialogs left open': 'not recorded by the client; `status` says since when it is silent, which a long call is too',
     tokens:
       'while the agent works, from the records of the thread and its subagents; in a session without those of subagents',
     cost: 'unknown; `max_cost` is refused',

@@ -73,12 +73,13 @@ export const GEMINI: Host = {
     interruption: 'the next call ends the turn',
     'permission mode':
       'acceptEdits: auto_edit; bypassPermissions: yolo; plan: plan; others: default, which denies what it would ask about when headless; `may_run` does nothing',
+    'dialogs left open': 'not recorded by the client; `status` says since when it is silent, which a long call is too',
     tokens: 'at each tool call and at the end of each turn, from the transcript',
     cost: 'unknown; `max_cost` is refused',
     'rate limits and API errors':
       'Gemini CLI retries by itself; at a terminal, a turn that then fails pauses the loop until you resume it; without one, it has no hook and leaves no record, so the session ends and you resume the loop',
     subagents: 'not measured',
-    'background work': 'not awaited',
+    'background work': 'not awaited; ended with a headless loop, else named',
   },
 };
 

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
+import { rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { CommandContext } from '../../../../src/cli/command.ts';
 import { standingOf } from '../../../../src/cli/show/explain.ts';
-import { liveWords } from '../../../../src/cli/show/status-text.ts';
+import { liveWords, type Status, statusText } from '../../../../src/cli/show/status-text.ts';
 import { operate } from '../../../../src/drive/control/operate.ts';
 import { awaitedOfUser } from '../../../../src/drive/control/present-state.ts';
-import { describeLoop } from '../../../../src/drive/status/loop-report.ts';
+import { describeLoop, type LiveLoop } from '../../../../src/drive/status/loop-report.ts';
 import { printStatusLine } from '../../../../src/drive/status/status-line.ts';
 import { appendEvent } from '../../../../src/state/event-stream.ts';
 import { aProject, aStop, type Project, put, rewrite, start, stateOf } from '../../../support/drive/drive-project.ts';
@@ -56,6 +58,27 @@ test('a command of the user that gives the agent no turn leaves a loop that wait
 });
 
 const describedAs = ({ files, env }: Project): unknown => describeLoop(files, env).live?.waitingFor;
+
+test('status says how long a client that records no dialogs is silent; control: one that records them', async (t) => {
+  const project = aProject(t);
+  await recorded(project, { status: 'busy' });
+  const { transcriptPath } = stateOf(project).marks;
+  assert.ok(transcriptPath !== null);
+  const live = () => describeLoop(project.files, project.env).live as Status & LiveLoop;
+  const silence = () => live().silentSince;
+  const written = new Date(Date.now() - 180_000);
+  utimesSync(transcriptPath, written, written);
+  assert.equal(silence(), undefined, 'control: Claude Code says that it works');
+  rmSync(join(project.directory, '..', 'client', 'sessions'), { recursive: true });
+  assert.equal(silence(), written.toISOString());
+  const context = { now: () => new Date().toISOString(), paint: (_: string, text: string) => text };
+  assert.match(
+    statusText(live(), context as CommandContext),
+    /process \d+, silent for 3m: a long call, or it asks you in its session/,
+  );
+  utimesSync(transcriptPath, new Date(), new Date());
+  assert.equal(silence(), undefined, 'control: it has just written');
+});
 
 test('explain names the question that a session asks', async (t) => {
   const project = aProject(t);
