@@ -88,12 +88,12 @@ export class TestOutput {
       failures: all
         .flatMap(({ failures }) => failures)
         .slice(0, MAX_FAILURES)
-        .map((each) => ({ ...each, file: this.#relative(each.file) })),
+        .map((each) => ({ ...each, name: this.#relative(each.name), file: this.#relative(each.file) })),
       ...(all.some(({ atLeast }) => atLeast) && { atLeast: true as const }),
     };
   }
 
-  #relative(path: string | null): string | null {
+  #relative<T extends string | null>(path: T): T | string {
     const root = `${this.#directory.replace(/[\\/]$/, '')}/`;
     return path?.replaceAll('\\', '/').startsWith(root.replaceAll('\\', '/')) && root !== '/'
       ? path.slice(root.length)
@@ -141,6 +141,12 @@ export class TestOutput {
   }
 }
 
+/** Error at the beginning of a line, and node's last line when such an error has ended it. node:test in TAP comments them. */
+const NODE_ERROR = /^(?:# )?(?:Error(?: \[\w+\])?: (?<what>\S.*)|(?<error>\w+Error(?: \[\w+\])?: .+))$/;
+const NODE_ENDS = /^(?:# )?Node\.js v\d/;
+/** All that node:test says of a file that ended with an error. */
+const ENDED = /^'?test failed'?$/;
+
 const newCounts = () => EACH.map(({ runner, known }) => new RunnerCount(runner, known));
 
 /** Output of one package or service. */
@@ -154,6 +160,9 @@ class OutputPart {
   readonly #countsAll: boolean;
   /** True if the wrapper says that it failed. */
   isMarked = false;
+  #error: string | null = null;
+  /** Errors that ended a process of node, in the order of the output. */
+  readonly #fatal: string[] = [];
 
   constructor(countsAll: boolean) {
     this.#countsAll = countsAll;
@@ -162,6 +171,12 @@ class OutputPart {
   /** Reads a line that a runner recognises; returns whether one does. */
   reads(text: string): boolean {
     this.#readers.clear();
+    const { what, error } = NODE_ERROR.exec(text)?.groups ?? {};
+    this.#error = what ?? error ?? this.#error;
+    if (this.#error !== null && NODE_ENDS.test(text)) {
+      this.#fatal.push(this.#error);
+      this.#error = null;
+    }
     if (!KNOWN.test(text)) return false;
     for (const runner of this.#runners) if (runner.reads(text)) this.#readers.add(runner);
     // Otherwise a test could hide failures by printing the first line and the total of another runner around them.
@@ -185,7 +200,18 @@ class OutputPart {
   summaries(): TestSummary[] {
     return [...new Set([...(this.before ?? []), ...this.#runners])]
       .filter(({ isSeen }) => isSeen)
-      .map((runner) => runner.summary());
+      .map((runner) => this.#explained(runner.summary()));
+  }
+
+  /** Gives each file that an error has ended that error as its message, if every such file has one. */
+  #explained(summary: TestSummary): TestSummary {
+    const ended = summary.failures.filter(({ message }) => ENDED.test(message ?? ''));
+    if (ended.length !== this.#fatal.length) return summary;
+    const failures = summary.failures.map((each) => {
+      const at = ended.indexOf(each);
+      return at === -1 ? each : { ...each, message: this.#fatal[at] ?? null };
+    });
+    return { ...summary, failures };
   }
 }
 

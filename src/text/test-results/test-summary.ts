@@ -61,6 +61,6 @@ export function failedShareText({ run, failed, atLeast }: ShareOfTests): string 
 
 /** Names a failed test: `discount is whole cents (cart.test.js:5): 139.5 !== 139`. */
 export function failedTestText({ name, file, line, message }: FailedTest): string {
-  const place = file === null ? '' : ` (${file}${line === null ? '' : `:${line}`})`;
+  const place = file === null || file === name ? '' : ` (${file}${line === null ? '' : `:${line}`})`;
   return `${name}${place}${message === null ? '' : `: ${excerpt(message, MAX_MESSAGE)}`}`;
 }
