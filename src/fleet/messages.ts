@@ -133,6 +133,8 @@ export const GIT_TEXTS = {
 export const PUBLISH_TEXTS = {
   same: (branch: string) =>
     `No branch ${branch} was pushed: outside .claude and .ralph, the loop left no change that git can commit.`,
+  elsewhere: (branch: string, other: string) =>
+    `Branch ${branch} has commits that the loop did not make, so the result is ${other}.`,
   unlike: (branch: string, paths: readonly string[]) =>
     `Branch ${branch} is not what the checks saw: ${listed(paths, 8)} ${paths.length === 1 ? 'differs' : 'differ'}.`,
   unknown: (branch: string) =>

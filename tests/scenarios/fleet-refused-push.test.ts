@@ -41,6 +41,7 @@ test('a complete loop whose branch alone is refused says so while it waits, and 
   const { said } = f.worker('one');
   await waitsForIt(f, id, 'waiting');
   assert.match(said(), /the repository took no push/);
+  assert.match(f.ask(['logs', id]).stdout, /notice .*the repository took no push/, 'where its user looks');
   rmSync(closed);
   const { outcome, branch, verified, reason } = await f.ended(id);
   assert.deepEqual([outcome, branch, verified], ['complete', `ralph/${id}`, false]);

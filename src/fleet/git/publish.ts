@@ -2,11 +2,12 @@ import { join } from 'node:path';
 import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
 import { IDENTITY, onScreen, refOf } from '../../task/git/record-tree.ts';
+import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
-import { PUBLISH_TEXTS } from '../messages.ts';
+import { GIT_TEXTS, PUBLISH_TEXTS } from '../messages.ts';
 import { changedFiles, headOf, treeOf } from './checkpoint.ts';
 import { askGit, bytesOfGit, type GitCall, git, listed } from './git.ts';
-import { type PushOutcome, pushRef } from './mirror.ts';
+import { type PushOutcome, pushRef, readRef } from './mirror.ts';
 import { agentCall, assertOwnRepository, checkCommit, ownCall, ownGit, type Workspace } from './place.ts';
 
 interface Publication {
@@ -103,15 +104,38 @@ async function committed(ws: Workspace, head: string, tree: string | null): Prom
 
 /** Returns whether the branch is at a commit of this tree on top of this commit. */
 async function isCommitOf(ws: Workspace, { branch, expected }: Publication, head: string, tree: string) {
+  return (await commitsOf(ws, branch, ['--max-count=1', '--format=%T %P', `${expected}`])) === `${tree} ${head}`;
+}
+
+/** Returns what `git log` says of commits of a branch, which it fetches if they are not here; null if it cannot. */
+async function commitsOf(ws: Workspace, branch: string, words: readonly string[]): Promise<string | null> {
   const call = normalCall(ws);
-  const words = ['log', '--max-count=1', '--no-show-signature', '--format=%T %P', `${expected}`];
-  let found = await git(words, call);
+  const log = ['log', '--no-show-signature', ...words];
+  let found = await git(log, call);
   if (!found.ok) {
     const fetch = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', 'origin', `refs/heads/${nameOf(branch)}`];
     await git(fetch, { ...call, network: true });
-    found = await git(words, call);
+    found = await git(log, call);
   }
-  return found.ok && found.output.toString('utf8').trim() === `${tree} ${head}`;
+  return found.ok ? found.output.toString('utf8').trim() : null;
+}
+
+/**
+ * Returns the first branch of `ralph/ID`, `ralph/ID-2` and so on that holds only commits of the loop, with its commit in the
+ * repository: commits that a person added to an earlier result may exist nowhere else. Throws RalphError `state-io`.
+ */
+export async function ownBranch(ws: Workspace, checkpoint: string | null) {
+  for (let copy = 1; ; copy += 1) {
+    const branch = copy === 1 ? ws.branch : `${ws.branch}-${copy}`;
+    const expected = await readRef(ws.mirror, `refs/heads/${branch}`, ws.env);
+    if (expected === null) return { branch, expected };
+    const words = ['--format=%s %at %ct', expected, ...(checkpoint === null ? [] : ['--not', checkpoint])];
+    const added = await commitsOf(ws, branch, words);
+    if (added === null) throw new RalphError('state-io', GIT_TEXTS.noCommit(expected));
+    // Of the commits of an earlier result, only its last one is in no checkpoint. An amended one has two times.
+    const [, subject, made, amended] = /^(.*) (\d+) (\d+)$/.exec(added) ?? [];
+    if (added === '' || (subject === PUBLISH_TEXTS.rest(ws.loopId) && made === amended)) return { branch, expected };
+  }
 }
 
 function isWork(path: string): boolean {

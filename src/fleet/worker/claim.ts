@@ -5,7 +5,7 @@ import { loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
 import { type CheckpointMeta, type Meta, readCheckpoint } from '../git/checkpoint.ts';
 import { fetchMirror, readRef } from '../git/mirror.ts';
-import { publish, unlikeAtEnd } from '../git/publish.ts';
+import { ownBranch, publish, unlikeAtEnd } from '../git/publish.ts';
 import { closeWorkspace, openWorkspace, type Workspace } from '../git/workspace.ts';
 import { secretMask } from '../mask-secrets.ts';
 import { GIT_TEXTS, PUBLISH_TEXTS, WORKER_TEXTS } from '../messages.ts';
@@ -115,11 +115,11 @@ async function finish(
 ): Promise<LoopResult> {
   const { meta, sha } = line;
   const outcome = meta.outcome ?? 'error';
-  const { branch, base } = submission;
+  const { base } = submission;
   const isWanted = submission.publish !== 'none' && !UNPUBLISHED.has(outcome);
   const how = !isWanted ? 'none' : outcome === 'complete' ? submission.publish : 'branch';
   const report = `${meta.reason}\n\n${end?.report ?? ''}`.trim();
-  const expected = await readRef(ws.mirror, `refs/heads/${branch}`, env);
+  const { branch, expected } = await ownBranch(ws, sha);
   // Checked after reading the branch: if another worker continues the loop, this one must not publish.
   if ((await readRef(ws.mirror, submission.checkpointRef, env)) !== sha) throw new LostLoop(WORKER_TEXTS.fenced);
   const { kind, message, sha: published } = await publish(ws, { branch, how, base: base.ref, report, expected });
@@ -129,7 +129,12 @@ async function finish(
   const unlike = isToCompare ? await unlikeAtEnd(ws, lastState.loopId, published) : [];
   const isDelivered = (kind === 'none' || kind === 'pushed') && unlike?.length === 0;
   const differs = unlike === null ? PUBLISH_TEXTS.unknown(branch) : PUBLISH_TEXTS.unlike(branch, unlike);
-  const notes = [message, unlike?.length === 0 ? '' : differs];
+  const isElsewhere = kind === 'pushed' && branch !== submission.branch;
+  const notes = [
+    isElsewhere ? PUBLISH_TEXTS.elsewhere(submission.branch, branch) : '',
+    message,
+    unlike?.length === 0 ? '' : differs,
+  ];
   return {
     outcome,
     // Only what was verified is delivered.

@@ -6,6 +6,7 @@ import { heldUntil } from '../queue/budget.ts';
 import { type FleetServer, KEYS, queueOf } from '../queue/connect.ts';
 import type { LoopProgress, LoopResult } from '../queue/loop-index.ts';
 import { isPaused, loopProgress, loopResult, loopsNamed } from '../queue/loop-index.ts';
+import { EventSink } from '../queue/loop-streams.ts';
 import { loopEnvironment } from '../submission-terms.ts';
 import { withoutWork, workOn } from './claim.ts';
 import { type Claim, LockKeeper, LostLoop, PutBack, thisWorker } from './holding.ts';
@@ -35,6 +36,7 @@ export class FleetWorker {
   readonly #worker: Worker;
   readonly #leaving = new AbortController();
   readonly #hurry = new AbortController();
+  readonly #logged = new Map<string, string>();
   #lastError = '';
 
   constructor(options: WorkerOptions) {
@@ -92,6 +94,7 @@ export class FleetWorker {
       const { until, said, waits } = setback;
       if (said !== null) this.#options.notice(`${job.id}: ${said}`);
       if (waits !== null) await this.#show(job, waits);
+      if (said !== null && waits !== null) await this.#log(job, said);
       // Refused if another worker has the lock, and therefore the job.
       await job.moveToDelayed(until, token).catch(() => undefined);
       throw new DelayedError();
@@ -159,6 +162,17 @@ export class FleetWorker {
       const now = { worker: thisWorker(), at: new Date().toISOString(), waits };
       await job.updateProgress({ ...(known.success ? known.data : none), ...now });
     }
+  }
+
+  /** Adds a reason to the log of its loop, unless it is this worker's last one for the loop: it is met again and again. */
+  async #log(job: Job, message: string): Promise<void> {
+    const { server, env } = this.#options;
+    const [loopId = '', { data }] = [job.id?.replace(/\.\d+$/, ''), loopProgress.safeParse(job.progress)];
+    if (this.#logged.get(loopId) === message) return;
+    this.#logged.set(loopId, message);
+    const events = new EventSink(server, loopId, data?.attempt ?? 0, env);
+    events.tell({ type: 'notice', message });
+    await events.flush().catch(() => undefined);
   }
 
   /** Returns the options of a worker that this one lacks for a loop; null if it may work on it. */

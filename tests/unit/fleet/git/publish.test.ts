@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { makeCheckpoint } from '../../../../src/fleet/git/checkpoint.ts';
 import { fetchMirror } from '../../../../src/fleet/git/mirror.ts';
-import { type PublishOutcome, publish } from '../../../../src/fleet/git/publish.ts';
+import { ownBranch, type PublishOutcome, publish } from '../../../../src/fleet/git/publish.ts';
 import { closeWorkspace, openWorkspace, type Workspace } from '../../../../src/fleet/git/workspace.ts';
 import { git } from '../../../support/repository.ts';
 import '../../../support/starts-processes.ts';
-import { type Fleet, fleet, LOOP, open, someFiles } from './support/fleet-place.ts';
+import { type Fleet, fleet, LOOP, meta, open, someFiles } from './support/fleet-place.ts';
 
 const BRANCH = 'ralph/one';
 const REPORT = 'The end.\n\n`$(touch pwned)` and 100 % more\n';
@@ -93,6 +94,29 @@ test('leaves a branch alone that another process moved', async (t) => {
   assert.equal(tip(f), winner);
   const [loser, expected] = winner === first ? [two, winner] : [one, winner ?? null];
   assert.equal((await send(loser, 'branch', expected)).kind, 'pushed', 'one who knows the branch may move it');
+});
+
+test('commits that a person added to an earlier result stay: the next result has a branch beside it', async (t) => {
+  const f = fleet(t);
+  const ws = await open(t, f, f.place('a'));
+  const branchNow = async () => ownBranch(ws, await makeCheckpoint(ws, meta()));
+  commit(ws, 'one.txt');
+  writeFileSync(join(ws.dir, 'rest.txt'), 'rest\n');
+  assert.deepEqual(await branchNow(), { branch: BRANCH, expected: null });
+  const { sha } = await send(ws, 'branch');
+  commit(ws, 'two.txt');
+  assert.deepEqual(await branchNow(), { branch: BRANCH, expected: sha }, 'its own last commit is replaced');
+  const person = join(f.base, 'person');
+  git(f.base, 'clone', '--quiet', '--branch', BRANCH, f.remote, person);
+  for (const words of [
+    ['commit', '--quiet', '--allow-empty', '--message', 'Fix it'],
+    ['-c', 'user.name=x', 'commit', '--amend', '--quiet', '--no-edit', '--date', '2026-01-01T00:00:00Z'],
+  ]) {
+    git(person, 'reset', '--quiet', '--hard', `${sha}`);
+    git(person, ...words);
+    git(person, 'push', '--quiet', '--force', 'origin', BRANCH);
+    assert.deepEqual(await branchNow(), { branch: `${BRANCH}-2`, expected: null }, words.join(' '));
+  }
 });
 
 /** Opens a workspace with a gh of its own, and asks for a pull request. */
