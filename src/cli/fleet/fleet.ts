@@ -35,16 +35,16 @@ const TABLE: Readonly<Record<string, readonly [actions: string, help: string]>> 
   'read-only': ['dashboard', 'show loops without any controls.'],
   requeue: ['doctor', 'requeue lost loops of --repo, or the loop ID.'],
 };
-const OPTIONS = options(
-  Object.fromEntries(Object.entries(TABLE).map(([key, [actions, help]]) => [key, `${actions}: ${help}`])),
-);
+const ROWS = Object.entries(TABLE).map(([key, [actions, help]]) => {
+  return { actions, option: options({ [key]: `${actions}: ${help}` }) };
+});
 
 export const FLEET_COMMAND: Command = {
   name: 'fleet',
   usage: 'ACTION [ID | TASK...] [options]',
   help: 'worker runs loops on this machine, and add TASK queues a task of a repository. status [ID], logs ID, dashboard and doctor show the fleet; steer ID "TEXT", pause ID, resume ID, cancel ID and retry ID control a loop. RALPH_FLEET_URL names the Redis server, RALPH_FLEET_KEY the key that all members share.',
   example: 'ralph-loop fleet add tasks/docs --repo git@host:me/app.git --base main',
-  options: OPTIONS,
+  options: Object.assign({}, ...ROWS.map(({ option }) => option)),
   control: true,
   async run(context) {
     refuseForeign(context);
@@ -55,8 +55,8 @@ export const FLEET_COMMAND: Command = {
 
 /** Refuses an option of another action, which would have no effect: `worker --label gpu`. Throws `usage`. */
 function refuseForeign({ values, positionals: [action = ''] }: CommandContext): void {
-  for (const [index, name] of Object.keys(OPTIONS).entries()) {
-    const [actions = ''] = Object.values(TABLE)[index] ?? [];
+  for (const { actions, option } of ROWS) {
+    const [name = ''] = Object.keys(option);
     if (action === '' || values[name] === undefined || actions.split(', ').includes(action)) continue;
     const said = `fleet ${action} has no option --${name}, which belongs to fleet ${actions}.`;
     throw new RalphError('usage', advise(said, 'Help', 'fleet --help'));
