@@ -85,7 +85,7 @@ export const WORKER_TEXTS = {
   takeOvers: (count: number): string => `${count} workers in a row exited before they finished an iteration`,
   terms: (changes: readonly string[]): string => `the task no longer matches what was agreed to: ${changes.join('; ')}`,
   dependency: (id: string, outcome: string): string => `loop ${id}, which it depends on, is ${outcome}`,
-  budget: (reading: string): string => `the budget of the fleet is used up: ${reading}`,
+  budget: (reading: string): string => `the budget of the fleet is used up: ${reading} are spent or reserved`,
   asked: 'a user asked for it',
   died: (how: string): string => `its runner ended (${how}) before the loop did`,
   settingUp: (command: string): string => `setting up the work tree: ${command}`,

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { fleetSpent, Reservations, settle } from '../../src/fleet/queue/budget.ts';
+import { FleetServer, loadPackages } from '../../src/fleet/queue/connect.ts';
 import { type Fleet, fleet } from '../support/fleet/fleet.ts';
+import { redisServer } from '../support/fleet/redis-server.ts';
 import type { Project } from '../support/project.ts';
+import { until } from '../support/until.ts';
 import { billingClient } from './support/billing-client.ts';
 
 const DOLLARS_A_RUN = 1;
@@ -48,6 +52,28 @@ test('the budget of the fleet is exceeded by at most the running iterations', as
   const status = f.ask(['status', '--json']).json as { spent: { costUsd: number; reserved: { costUsd: number } } };
   assert.equal(status.spent.costUsd, spent);
   assert.equal(status.spent.reserved.costUsd, 0);
+});
+
+test('a claim first reserves 1.5 times what an iteration cost, and a late settlement counts in full, once', async (t) => {
+  const redis = await redisServer(t);
+  const root = join(import.meta.dirname, '..', '..');
+  const server = await FleetServer.connect(loadPackages(root, root), redis.url);
+  t.after(() => server.close());
+  const limits = { maxCostUsd: 10, maxTokens: null };
+  const reservations = (loop: string, timeoutMs: number) =>
+    new Reservations(server, limits, `${loop}:1`, timeoutMs, { costUsd: 2, tokens: 100_000 });
+  assert.equal(await reservations('a', 600_000).next(), null);
+  assert.deepEqual((await fleetSpent(server)).reserved, { costUsd: 3, tokens: 150_000 });
+  const late = reservations('b', 1);
+  assert.equal(await late.next(), null);
+  await until('it counts as spent', async () => (await fleetSpent(server)).costUsd === 3);
+  late.use(5, 200_000);
+  await late.settle();
+  // A client whose connection broke before the answer sends it again.
+  await settle(server, 'b:1:1', { costUsd: 5, tokens: 200_000 });
+  const { costUsd, tokens } = await fleetSpent(server);
+  assert.deepEqual([costUsd, tokens], [5, 200_000]);
+  assert.deepEqual(await reservations('c', 600_000).next(), { costUsd: 8, tokens: 350_000 });
 });
 
 test('the cost of an ended loop includes its last iteration', async (t) => {

@@ -29,6 +29,7 @@ for i = 1, #held, 2 do
     redis.call('HINCRBY', KEYS[1], 'cost', c)
     redis.call('HINCRBY', KEYS[1], 'tokens', k)
     redis.call('HDEL', KEYS[2], held[i])
+    redis.call('HSET', KEYS[1], 'late ' .. held[i], c .. ' ' .. k)
   elseif held[i] ~= ARGV[1] then
     cost = cost + c
     tokens = tokens + k
@@ -43,11 +44,13 @@ redis.call('HSET', KEYS[2], ARGV[1], string.format('%d %d %d', c, k, now + life)
 return {1, cost, tokens}
 `;
 
-/** Settles a reservation, unless it was already counted as spent. */
+/** Settles a reservation once. One that already counts as spent, because its iteration took long, is corrected. */
 const SETTLE = `
-if redis.call('HDEL', KEYS[2], ARGV[1]) == 0 then return 0 end
-redis.call('HINCRBY', KEYS[1], 'cost', ARGV[2])
-redis.call('HINCRBY', KEYS[1], 'tokens', ARGV[3])
+local late = redis.call('HGET', KEYS[1], 'late ' .. ARGV[1])
+local c, k = string.match(late or '0 0', '^(%d+) (%d+)$')
+if redis.call('HDEL', KEYS[2], ARGV[1]) + redis.call('HDEL', KEYS[1], 'late ' .. ARGV[1]) == 0 then return 0 end
+redis.call('HINCRBY', KEYS[1], 'cost', ARGV[2] - c)
+redis.call('HINCRBY', KEYS[1], 'tokens', ARGV[3] - k)
 return 1
 `;
 
@@ -119,15 +122,16 @@ export class Reservations {
   readonly #lifeMs: number;
   #open: { readonly id: string; readonly amount: Amount } | null = null;
   #count = 0;
-  #last: Amount = { costUsd: 0, tokens: 0 };
+  #last: Amount;
   #used: Amount = { costUsd: 0, tokens: 0 };
   #isCostKnown = true;
 
-  /** Creates the reservations of a claim; `claim` names the loop and this claim of it. */
-  constructor(server: FleetServer, limits: FleetLimits, claim: string, iterationTimeoutMs: number) {
+  /** Creates the reservations of a claim; `claim` names the loop and this claim of it, `average` is what its iterations cost. */
+  constructor(server: FleetServer, limits: FleetLimits, claim: string, iterationTimeoutMs: number, average: Amount) {
     this.#server = server;
     this.#limits = limits;
     this.#claim = claim;
+    this.#last = average;
     // A holder that has not settled within twice an iteration's time is dead.
     this.#lifeMs = 2 * (iterationTimeoutMs || LONG_MS);
   }

@@ -78,12 +78,14 @@ async function inWorkspace(
 async function hold(claim: Claim, ws: Workspace, line: CheckpointLine, terms: FleetTerms): Promise<LoopResult> {
   const { submission, server, key, env, limits } = claim;
   const { loopId } = submission;
-  const { attempt } = line.meta;
+  const { attempt, iteration, spent } = line.meta;
+  const average = { costUsd: (spent.costUsd ?? 0) / (iteration || 1), tokens: spent.tokens / (iteration || 1) };
   const files = loopFiles(ws.dir, submission.name, env);
   const events = new EventSink(server, loopId, attempt, env);
   await events.skipKnown(files.events);
   const commands = new LoopCommands({ server, key, submission, files, env }, line.meta.lastCommand);
-  const budget = new Reservations(server, limits, `${loopId}:${attempt}`, submission.limits.iterationTimeoutMs);
+  const { iterationTimeoutMs } = submission.limits;
+  const budget = new Reservations(server, limits, `${loopId}:${attempt}`, iterationTimeoutMs, average);
   const holder = new LoopHolder({ ...claim, terms, ws, files, line, commands, budget, events });
   await holder.tell(null);
   let end: HeldEnd;

@@ -176,7 +176,7 @@ export class LoopHolder {
     if (held > 0) return { kind: 'waits', until: held, why: 'rate-limit' };
     const used = await budget.next();
     if (used === null) return null;
-    const reading = `$${used.costUsd.toFixed(2)}, ${used.tokens} tokens`;
+    const reading = `$${used.costUsd.toFixed(2)} and ${used.tokens} tokens`;
     return endedAs('fleet-budget', WORKER_TEXTS.budget(reading));
   }
 
