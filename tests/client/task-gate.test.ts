@@ -75,7 +75,10 @@ test('an acceptance command without an executed test accepts nothing', async () 
   await inTaskFolder({ standIn: true, ralph: ralph(frontmatter), files }, script, async (loop) => {
     const run = await loop.run();
     assertComplete(loop, run, true);
-    assert.match(loop.told()[1] ?? '', /tests: vacuous: exit code 0, but by its own count it executed no test/);
+    assert.match(
+      loop.told()[1] ?? '',
+      /tests: vacuous: exit code 0, but its test runner reports no test that it executed/,
+    );
   });
 });
 

@@ -179,7 +179,7 @@ const NO_COUNT =
   'its reporter does not say how many tests ran, so a pass proves nothing. Add the default one to the command, which only the user may change.';
 /** Output of a shell that does not find a program. */
 const NOT_FOUND = /^(?:\S*sh: (?:(?:line )?\d+: )?|(?:line )?\d+: )(\S+): (?:command )?not found$/m;
-const VACUOUS = 'exit code 0, but by its own count it executed no test, which proves nothing.';
+const VACUOUS = 'exit code 0, but its test runner reports no test that it executed, which proves nothing.';
 
 function verdict(
   { outcome: { end, output, tests }, hidden }: Extract<TaskCommandEnd, { kind: 'ran' }>,

@@ -100,7 +100,7 @@ export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   // A client that ends its hook first ends the processes below it (measured), whose results do not count.
   if (isFromOutside(end)) await delay(TOLD_TOO_MS, undefined, { signal: command.signal }).catch(() => undefined);
   command.signal.throwIfAborted();
-  return { end, output, tests: output.tests() };
+  return { end, output, tests: output.tests(end.kind === 'exit' && end.code === 0) };
 }
 
 /** Returns whether another process ended the command, as far as its exit shows. */
@@ -247,8 +247,9 @@ export class CommandOutput {
     return this.#bytes;
   }
 
-  tests(): TestSummary | null {
-    return this.#tests.summary();
+  /** Returns the tests that the output reports; null if it shows no test run. `passed`: the command exited with 0. */
+  tests(passed: boolean): TestSummary | null {
+    return this.#tests.summary(passed);
   }
 
   /** Returns the end of the failed package's output if several packages wrote the output; else null. */

@@ -66,15 +66,16 @@ export async function runPinnedCommand(
   return { kind: 'ran', outcome, hidden: () => hiddenExit(command.run, outcome.tests !== null, folder) };
 }
 
-/** Makes go name each test: without -v it reports a package as passed even if all its tests were skipped. */
+/** Makes go and prove name each test: otherwise they report a package or file as passed even if all its tests were skipped. */
 function namingTests(env: NodeJS.ProcessEnv, programs: ReadonlySet<string>): NodeJS.ProcessEnv {
-  if (!programs.has('go')) return env;
+  const named = programs.has('prove') ? { ...env, HARNESS_VERBOSE: '1' } : env;
+  if (!programs.has('go')) return named;
   // As in go: the user's own flags are in the environment or else in the file of `go env -w`.
   const isMac = process.platform === 'darwin';
   const folder = isMac ? join(homeFolder(env), 'Library', 'Application Support') : configFolder(env);
   const file = env['GOENV'] || join(folder, 'go', 'env');
   const own = env['GOFLAGS'] || /^GOFLAGS=(.*)$/m.exec(readRegularFile(file) ?? '')?.[1] || '';
-  return { ...env, GOFLAGS: `${own} -v`.trim() };
+  return { ...named, GOFLAGS: `${own} -v`.trim() };
 }
 
 /** Returns the pinned keys of a contract that a command relies on, and the programs that it starts. */

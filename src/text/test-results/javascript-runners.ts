@@ -41,7 +41,7 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
       /^# {3}(?<message>`.* failed.*)$/,
     ],
     begins:
-      /^(?: *(?:ok \d+\b|# Subtest: (?<title>))|TAP version|# (?!Subtest: |TODO |tests |pass |fail |\(in | {2})(?<title2>\S.*)$)/,
+      /^(?: *(?:ok \d+\b|# Subtest: (?<title>))|TAP version|# (?!Subtest: |TODO |Looks like |tests |pass |fail |\(in | {2})(?<title2>\S.*)$)/,
     namesAll: true,
     emptyFile: [new RegExp(`^ok \\d+ - ${NODE_FILE}$`)],
     nested: NESTED,
@@ -70,9 +70,13 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
     ],
     // Jest prints its JSON beside the total.
     results: [JEST_JSON],
-    nothing: [/^(?: *INFO +)?No tests? (?:files )?found\b/i, /^\s*Tests +no tests$/],
+    nothing: [
+      /^(?: *INFO +)?No tests? (?:files )?found\b/i,
+      /^\s*Tests +no tests$/,
+      /^ {2}● {2}process\.exit called with "0"$/, // jest, which ends there
+    ],
     failed: [
-      /^ {2}● (?<name>.+)$/,
+      /^ {2}● +(?<name>.+)$/,
       /^ *FAIL +(?:\|[^|]*\| +)?(?<file>[^>\s][^>]*?) > (?<name>.+)$/,
       /^ *FAILED +(?<name>\S.* > .+)$/,
       /^⎯+ (?<name>Uncaught Exception|Unhandled Rejection) ⎯+$/,

@@ -94,7 +94,11 @@ export const OTHER_RUNNERS: readonly Runner[] = [
     results: [
       /^ *(?:\[\w+\] )?Tests run: (?<all>\d+), Failures: (?<failed>\d+), Errors: (?<failed2>\d+), Skipped: (?<skipped>\d+), Time elapsed/,
     ],
-    nothing: [/^(?:\[\w+\] )?(?:No tests to run|There are no tests to run|Tests are skipped)\.$/],
+    nothing: [
+      /^(?:\[\w+\] )?(?:No tests to run|There are no tests to run|Tests are skipped)\.$/,
+      // Says no more if it finds no test.
+      /^\[INFO\] --- (?:maven-)?(?:surefire|failsafe)(?:-plugin)?:\S+:(?:test|integration-test) \(/,
+    ],
     failed: [/^(?:\[\w+\] )?(?<name>[\w.$]+(?:\([\w.$]*\))?)(?: --)?\s+Time elapsed: .*<<< (?:FAILURE|ERROR)!/],
     begins: /^\[\w+\] (?:Tests run|Results|Failures|Errors):/,
   },
@@ -132,7 +136,8 @@ export const OTHER_RUNNERS: readonly Runner[] = [
       /^(?<name>[^\s#]+#\S+)(?: \[(?<file>.+):(?<line>\d+)\])?:$/,
       /^(?:Failure|Error): (?<name>\w\S*\(.+?\))(?:: (?<message>.+))?$/,
     ],
-    begins: /^(?: +\d+\) Skipped:|=+|Omission: .*)$/,
+    list: { begins: /^(?:(?: +\d+\) )?(?:Failure|Error):|=+)$/, ends: /^ +\d+\) Skipped:$/ },
+    begins: /^(?:=+|Omission: .*)$/,
   },
   // phpunit
   {

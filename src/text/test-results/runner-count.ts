@@ -247,7 +247,7 @@ class TestSums {
       if (kind in counts) counts[kind as Kind] += Number(number ?? 0);
     }
     for (const [, amount, word = ''] of (list ?? '').matchAll(/(\d+) ([a-z]+)/gi)) count(counts, word, amount);
-    for (const [, word = '', amount] of (pairs ?? part ?? '').matchAll(/([a-z]+)[:=]? *(\d+)/gi))
+    for (const [, word = '', amount] of (pairs ?? part ?? '').matchAll(/((?:expected )?[a-z]+)[:=]? *(\d+)/gi))
       count(counts, word, amount);
     const hasTotal = counts.all > 0 || numbers['all'] !== undefined;
     this.failed += counts.failed + (partFail === undefined ? 0 : 1);

@@ -14,6 +14,10 @@ const LINE_OF_JSON = /^\{.*"Action":"output".*"Output":("(?:[^"\\]|\\.)*")[,}]/;
 const MAX_PARTS = 64;
 const MAX_FAILURES = 10;
 
+/** A plain call of `go test`, which names each test, since checks run with -v in GOFLAGS. */
+const NAMING_GO =
+  /^(?!.*(?:GOFLAGS|[<>|]|\s-(?:test\.)?(?:v=|bench|fuzz)))(?:.*(?:&&|;|\n)\s*)?(?:\w+=\S*\s+)*go test(?:\s|$)/s;
+
 const RUNNERS = [...JAVASCRIPT_RUNNERS, ...OTHER_RUNNERS];
 const EACH = RUNNERS.map((runner) => ({ runner, known: knownLines([runner]) }));
 const KNOWN = knownLines(RUNNERS);
@@ -30,6 +34,7 @@ export class TestOutput {
   #isIdleMake = false;
   #isIdleGoal = false;
   #isOnlyMake: boolean;
+  readonly #namesTests: boolean;
   /** True while only make has written lines. */
   #isSilent = true;
   readonly #directory: string;
@@ -41,6 +46,7 @@ export class TestOutput {
     this.#countsAll = countsAll;
     this.#parts = new Map([['', new OutputPart(countsAll)]]);
     this.#isOnlyMake = startsOnlyMake(run);
+    this.#namesTests = NAMING_GO.test(run.replaceAll(/\d?>&\d/g, ''));
   }
 
   line(raw: string): void {
@@ -75,14 +81,17 @@ export class TestOutput {
     if (failed !== null) this.#part(failed === '' ? key : failed).isMarked = true;
   }
 
-  /** Returns the counts of all runs; null if no runner was recognised. */
-  summary(): TestSummary | null {
-    const all = [...this.#parts.values()].flatMap((part) => part.summaries());
+  /** Returns the counts of all runs; null if no runner was recognised. A run that `passed` without its total executed nothing. */
+  summary(passed = false): TestSummary | null {
+    const parts = [...this.#parts.values()];
+    const all = parts.flatMap((part) => part.summaries());
+    const isCutShort = passed && parts.some(({ isRunning }) => isRunning);
     const isIdle = this.#isOnlyMake && (this.#isIdleGoal || (this.#isIdleMake && this.#isSilent));
-    if (all.length === 0 && (!this.#saidNoParts || this.#ranParts) && !isIdle) return null;
+    if (all.length === 0 && (!this.#saidNoParts || this.#ranParts) && !isIdle && !isCutShort) return null;
     const sum = (key: 'run' | 'failed' | 'skipped'): number => all.reduce((total, each) => total + each[key], 0);
     return {
-      run: sum('run'),
+      // A package that passes without naming a test ended before its tests.
+      run: this.#namesTests && all.every(({ atLeast, failed }) => atLeast && failed === 0) ? 0 : sum('run'),
       failed: sum('failed'),
       skipped: sum('skipped'),
       failures: all
@@ -197,8 +206,13 @@ class OutputPart {
     for (const runner of this.#runners) if (!this.#readers.has(runner)) runner.explain(text);
   }
 
+  /** True while a run has begun that has no total yet. */
+  get isRunning(): boolean {
+    return this.#all().some(({ isRunning }) => isRunning);
+  }
+
   summaries(): TestSummary[] {
-    return [...new Set([...(this.before ?? []), ...this.#runners])]
+    return this.#all()
       .filter(({ isSeen }) => isSeen)
       .map((runner) => this.#explained(runner.summary()));
   }
@@ -212,6 +226,10 @@ class OutputPart {
       return at === -1 ? each : { ...each, message: this.#fatal[at] ?? null };
     });
     return { ...summary, failures };
+  }
+
+  #all(): RunnerCount[] {
+    return [...new Set([...(this.before ?? []), ...this.#runners])];
   }
 }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { CheckResult } from '../../../src/engine/events.ts';
 import { ENV } from '../../support/environment.ts';
 import { folderWith } from '../../support/folder.ts';
 import { gate } from './support/gate.ts';
@@ -161,6 +162,42 @@ test('go is asked to name each test, beside the flags that its user has set', as
     ['vacuous', 'vacuous', 'ok'],
     'the last one is the control',
   );
+});
+
+test('a test run that ends before its result proves nothing', async (context) => {
+  const go =
+    'case "$*" in *sub*) printf "=== RUN   TestA\\n--- PASS: TestA (0.00s)\\n";; esac; printf "ok  \\ta\\t0.1s\\n"';
+  const folder = folderWith(context, {
+    'bin/go': `#!/bin/sh\n${go}\n`,
+    'bin/prove':
+      '#!/bin/sh\nif [ "$HARNESS_VERBOSE" ]; then printf "t/a.t ..\\n1..1\\nok 1 # skip no net\\nok\\n"; else echo "t/a.t .. ok"; fi\n',
+    Makefile: 'test:\n\tGOFLAGS= go test ./...\n',
+  });
+  for (const name of ['go', 'prove']) chmodSync(join(folder, 'bin', name), 0o755);
+  const env = { ...ENV, PATH: `${join(folder, 'bin')}:${ENV['PATH']}` };
+  const begun = 'echo "=== test session starts ==="; echo "collected 2 items"';
+  const cases: readonly (readonly [run: string, outcome: CheckResult['outcome']])[] = [
+    [begun, 'vacuous'],
+    [`${begun}; echo "=== 2 passed in 0.01s ==="`, 'ok'],
+    [`${begun}; exit 139`, 'failed'],
+    ['go test ./...', 'vacuous'],
+    ['cd . && CGO_ENABLED=0 go test ./... 2>&1', 'vacuous'],
+    ['go test ./sub', 'ok'],
+    ['go test -bench . ./...', 'ok'],
+    ['make test', 'ok'],
+    ['prove', 'vacuous'],
+    ['bin/prove', 'ok'],
+  ];
+  const results = await gate(
+    folder,
+    cases.map(([run]) => run),
+    { env },
+  );
+  assert.deepEqual(
+    results.map(({ outcome }, index) => [cases[index]?.[0], outcome]),
+    cases,
+  );
+  assert.match(results[0]?.detail ?? '', /^exit code 0, but its test runner reports no test that it executed/);
 });
 
 test('of several packages, the end of the one that failed is shown', async (context) => {

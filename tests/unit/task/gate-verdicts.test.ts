@@ -13,7 +13,7 @@ function judged(run: string, printed: string, code: number): CheckResult {
   output.listen(stream);
   stream.emit('data', Buffer.from(printed));
   output.close();
-  const outcome = { end: { kind: 'exit' as const, code }, output, tests: output.tests() };
+  const outcome = { end: { kind: 'exit' as const, code }, output, tests: output.tests(code === 0) };
   return checkResult({ name: run, run, timeoutSeconds: 60 }, { kind: 'ran', outcome, hidden: () => null });
 }
 

@@ -58,6 +58,11 @@ const RUNS: readonly (readonly [runner: string, vacuous: boolean, output: string
   ['node:test', false, '✔ a (0.7ms)\n﹣ c (0.1ms) # SKIP\nℹ tests 2\nℹ pass 1\nℹ fail 0\nℹ skipped 1\n'],
   ['node:test in colour', true, '\u001b[34mℹ tests 0\u001b[39m\r\n\u001b[34mℹ pass 0\u001b[39m\r\n'],
   ['playwright that lists its tests', true, 'Listing tests:\n  a.spec.js:2:1 › a\nTotal: 1 test in 1 file\n'],
+  [
+    'jest with a test that ends the process',
+    true,
+    '  ●  process.exit called with "0"\n\n    > 1 | process.exit(0)\n\n      at Object.exit (a.test.js:1:41)\n',
+  ],
   ['jest without a test', true, 'No tests found, exiting with code 0\n'],
   [
     'jest with only skips',
