@@ -134,8 +134,11 @@ export async function trustedHooks(
   // A Codex that no longer knows the feature would ignore its name.
   const isClosed = listed.features.some(({ name, enabled }) => name === TERMINAL && enabled === false);
   if (!isClosed) throw new RalphError('refused', OPEN_TERMINAL);
-  const state = ours.map(({ key, currentHash }) => `${toml(textOf(key))}={trusted_hash=${toml(textOf(currentHash))}}`);
-  return [...options, '-c', `hooks.state={${state.join(',')}}`, ...NO_TERMINAL];
+  const state = ours.map(
+    ({ key, currentHash }) => `${toml(textOf(key))}={enabled=true,trusted_hash=${toml(textOf(currentHash))}}`,
+  );
+  // Each iteration reads the configuration again, which a program of the agent may have changed meanwhile.
+  return [...options, '-c', 'features.hooks=true', '-c', `hooks.state={${state.join(',')}}`, ...NO_TERMINAL];
 }
 
 const NOT_RUN =

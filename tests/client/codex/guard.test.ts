@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ofType } from '../../support/client/runner.ts';
 import { inCodexProject } from '../../support/codex/codex-project.ts';
-import { call, code, patch, type ResponsesRequest, say, shell } from '../../support/codex/responses-model.ts';
+import {
+  call,
+  code,
+  patch,
+  type ResponsesRequest,
+  say,
+  shell,
+  shellToEnd,
+} from '../../support/codex/responses-model.ts';
 import { longTest } from '../../support/short-form.ts';
 
 const DONE = say('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
@@ -118,4 +126,24 @@ longTest('control: without the rule, the same patch changes the file', async () 
       assert.equal(project.workspace.read('tests/a.txt'), 'rewritten\n');
     },
   );
+});
+
+test('Codex: a program that switches hooks off in the configuration leaves the guard on', async () => {
+  const off = 'sed -i "s/^plugins = false/&\\nhooks = false/" "$(dirname "$0")/config.toml"\n';
+  const script = [
+    shellToEnd('sh "$CODEX_HOME/off.sh"'),
+    say('Again.'),
+    shellToEnd('rm tests/a.txt'),
+    shell('touch made.txt'),
+    DONE,
+  ];
+  await inCodexProject({ frontmatter, files }, script, async (project) => {
+    const config = join(project.codexHome, 'config.toml');
+    writeFileSync(join(project.codexHome, 'off.sh'), off);
+    const run = await project.begin().done;
+    assert.match(readFileSync(config, 'utf8'), /^hooks = false$/m, 'control: the program could do it');
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.ok(project.calls().some(({ phase, about }) => phase === 'denied' && about === 'rm tests/a.txt'));
+    assert.equal(project.workspace.read('tests/a.txt'), files['tests/a.txt']);
+  });
 });
