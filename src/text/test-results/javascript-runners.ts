@@ -69,7 +69,7 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
       /^ *FAIL +(?:\|[^|]*\| +)?\S+ \[ \S+ \](?<part>)(?<partFail>)$/,
     ],
     // Jest prints its JSON beside the total.
-    results: [JEST_JSON],
+    results: [JEST_JSON, /^ BENCH {2}Summary$(?<pass>)/],
     nothing: [
       /^(?: *INFO +)?No tests? (?:files )?found\b/i,
       /^\s*Tests +no tests$/,

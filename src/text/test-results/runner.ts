@@ -13,7 +13,10 @@ export function anyOf(patterns: readonly RegExp[]): RegExp {
  * another line); `letters` has one for each test. Or they are facts about a failed test: `name`, `file`, `line`, `message`.
  */
 export interface Runner {
-  /** Begins a run: up to its total, what other runners say is what a test prints. */
+  /**
+   * Begins a run: up to its total, what other runners say is what a test prints. Without a total or result, a pass proves
+   * nothing.
+   */
   readonly opens?: RegExp;
   /** Totals of a run, which are added up. */
   readonly totals?: readonly RegExp[];

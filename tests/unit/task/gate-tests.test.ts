@@ -180,6 +180,7 @@ test('a test run that ends before its result proves nothing', async (context) =>
     [begun, 'vacuous'],
     [`${begun}; echo "=== 2 passed in 0.01s ==="`, 'ok'],
     [`${begun}; exit 139`, 'failed'],
+    ["printf ' RUN  v2.1.9 /p\\n\\n ✓ a.bench.mjs 508ms\\n\\n BENCH  Summary\\n\\n'", 'ok'],
     ['go test ./...', 'vacuous'],
     ['cd . && CGO_ENABLED=0 go test ./... 2>&1', 'vacuous'],
     ['go test ./sub', 'ok'],
