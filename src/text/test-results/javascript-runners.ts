@@ -19,9 +19,9 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
       /^# \{ total: \d+, (?<pairs>.*) \}$/, // node-tap
     ],
     results: [
-      /^(?:not )?ok \d+\b(?!.* # \S+ \{$).*# *(?:skip|todo)(?<skip>)/i,
-      /^not ok \d+\b(?!.* # \S+ \{$)(?<fail>)/,
-      /^ok \d+\b(?!.* # \S+ \{$)(?<pass>)/,
+      /^(?:not )?ok (?:\d+\b|- )(?!.* # \S+ \{$).*# *(?:skip|todo)(?<skip>)/i,
+      /^not ok (?:\d+\b|- )(?!.* # \S+ \{$)(?<fail>)/,
+      /^ok (?:\d+\b|- )(?!.* # \S+ \{$)(?<pass>)/,
       // vitest, whose files and suites contain their tests
       /^ {4,}ok \d+ - .* # time=[\d.]+ms$(?<pass>)/,
       /^ {4,}not ok \d+ - .* # time=[\d.]+ms$(?<fail>)/,
@@ -31,7 +31,7 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
     file: /^ok \d+ - .* # time=\S+ \{$/,
     nothing: [/^1\.\.0\b/],
     failed: [
-      /^(?<indent> *)not ok \d+(?: -)? (?!.*(?:# *(?:skip|todo)|\{$))(?<name>.+?)(?: # time=.*)?$/i,
+      /^(?<indent> *)not ok (?:\d+|(?=-))(?: ?-)? (?!.*(?:# *(?:skip|todo)|\{$))(?<name>.+?)(?: # time=.*)?$/i,
       /^(?<indent>)✖ (?<name>.+ > .+)$/, // node-tap, base
     ],
     reasons: [
