@@ -53,6 +53,8 @@ export const FLEET_TEXTS = {
   noGit: 'git was not found on the PATH.',
   noClient: 'Claude Code was not found; only loops with another agent can run here.',
   noAppendOnly: 'off: a restart loses the queue. Set appendonly yes.',
+  noWrites: (why: string): string =>
+    `refused: ${why} A full server needs more memory (maxmemory); of a replica, name its primary.`,
   evicts: (policy: string): string =>
     `${policy}: the server drops jobs when its memory is full. Set maxmemory-policy noeviction.`,
   needsAgreement: (lines: readonly string[]): string =>

@@ -59,6 +59,20 @@ test('an option of another action is refused, because it would have no effect', 
   }
 });
 
+test('doctor says that a server takes no writes, and why', async (t) => {
+  const redis = await redisServer(t);
+  const p = project(t);
+  const doctor = () => p.ralph(['fleet', 'doctor'], { RALPH_FLEET_URL: redis.url, RALPH_FLEET_KEY: FLEET_KEY });
+  assert.match(doctor().stdout, /✓ writes: accepted/);
+  await redis.ask('CONFIG', 'SET', 'maxmemory', '1');
+  const full = doctor();
+  assert.match(full.stdout, /✗ writes: refused: OOM command not allowed .* needs more memory/);
+  assert.equal(full.code, 1);
+  await redis.ask('CONFIG', 'SET', 'maxmemory', '0');
+  await redis.ask('REPLICAOF', '127.0.0.1', '1');
+  assert.match(doctor().stdout, /✗ writes: refused: READONLY .* name its primary/);
+});
+
 test('without the packages one message gives the command that installs them', (t) => {
   const p = project(t);
   // A copy elsewhere finds none of the packages of this repository.

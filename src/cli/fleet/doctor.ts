@@ -26,6 +26,10 @@ async function serverFindings({ redis }: FleetServer, key: FleetKey | null): Pro
   const value = (name: string): string => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1] ?? '';
   const isKept = value('aof_enabled') === '1';
   const policy = value('maxmemory_policy');
+  const refusal = await redis.set(KEYS.probe, '', 'PX', 1_000).then(
+    () => null,
+    ({ message }: Error) => message,
+  );
   const known = await redis.get(KEYS.keyCheck);
   const isSame = key === null || known === null || known === key.fingerprint;
   const isSound = policy === 'noeviction';
@@ -34,6 +38,7 @@ async function serverFindings({ redis }: FleetServer, key: FleetKey | null): Pro
   };
   return [
     row(true, 'server', `Redis ${value('redis_version')}`),
+    row(refusal === null, 'writes', refusal === null ? 'accepted' : FLEET_TEXTS.noWrites(refusal)),
     row(isKept, 'append-only file', isKept ? 'on' : FLEET_TEXTS.noAppendOnly),
     row(isSound, 'maxmemory-policy', isSound ? policy : FLEET_TEXTS.evicts(policy)),
     ...(isSame ? [] : [row(false, 'key of the fleet', FLEET_TEXTS.otherKey)]),

@@ -56,6 +56,7 @@ export const KEYS = {
   spent: 'ralph:budget',
   reserved: 'ralph:budget:reserved',
   refused: 'ralph:refused',
+  probe: 'ralph:probe',
   account: (name: string): string => `ralph:account:${name}`,
   events: (loop: string): string => `ralph:events:${loop}`,
   commands: (loop: string): string => `ralph:commands:${loop}`,
