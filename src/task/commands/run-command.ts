@@ -62,7 +62,7 @@ export interface CommandOutcome {
 const DRAIN_MS = 250;
 
 /** Time within which our own abort may follow after another process ended the command. */
-const TOLD_TOO_MS = 500;
+const TOLD_TOO_MS = 2_000;
 const FROM_OUTSIDE = new Set(['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM']);
 /** Exit codes of a shell whose program was ended by such a signal. */
 const CODES_FROM_OUTSIDE = new Set([129, 130, 137, 143]);
