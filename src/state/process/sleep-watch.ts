@@ -42,6 +42,32 @@ export function lookAtClock(): void {
   for (const look of watches) look();
 }
 
+/**
+ * Calls `work` once this process has run for `ms` milliseconds, without the time in which it was stopped or the machine slept:
+ * on some systems a timer counts that time. Returns a function that cancels the call.
+ */
+export function afterAwake(ms: number, work: () => void): () => void {
+  let looked = process.uptime();
+  let lostMs = 0;
+  const look = (): void => {
+    const gapMs = (process.uptime() - looked) * 1000;
+    looked = process.uptime();
+    if (gapMs > SLEPT_MS) lostMs += gapMs;
+  };
+  const watch = setInterval(look, LOOK_MS).unref();
+  const fire = (): void => {
+    look();
+    if (lostMs === 0) work();
+    else timer = setTimeout(fire, lostMs);
+    lostMs = 0;
+  };
+  let timer = setTimeout(fire, ms);
+  return () => {
+    clearInterval(watch);
+    clearTimeout(timer);
+  };
+}
+
 /** If the reads of both clocks are further apart than this, they are repeated: the machine was busy in between. */
 const CLOSE_MS = 330;
 const READS = 5;

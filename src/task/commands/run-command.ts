@@ -10,6 +10,7 @@ import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
 import { isFolder } from '../../state/files/regular-file.ts';
 import { isExecutable, onPath } from '../../state/process/find-program.ts';
 import { endGroup, forgetGroup, groupLives, spawnGroup } from '../../state/process/group.ts';
+import { afterAwake } from '../../state/process/sleep-watch.ts';
 import { BoundedText } from '../../text/bounded-text.ts';
 import { shorten } from '../../text/quote.ts';
 import { shownLine, TerminalScreen } from '../../text/terminal-screen.ts';
@@ -127,7 +128,7 @@ async function ended(child: ChildProcess, { timeoutMs, signal }: CommandRun): Pr
   const limit = new Promise<{ readonly kind: 'timeout' }>((resolve) => {
     stop = () => resolve({ kind: 'timeout' });
   });
-  const timer = setTimeout(stop, timeoutMs);
+  const cancelLimit = afterAwake(timeoutMs, stop);
   signal.addEventListener('abort', stop, { once: true });
   try {
     const end = await Promise.race([over, limit]);
@@ -136,7 +137,7 @@ async function ended(child: ChildProcess, { timeoutMs, signal }: CommandRun): Pr
     await Promise.race([closed, delay(DRAIN_MS, undefined, { ref: false })]);
     return end;
   } finally {
-    clearTimeout(timer);
+    cancelLimit();
     signal.removeEventListener('abort', stop);
     forgetGroup(leader);
     child.stdout?.destroy();
