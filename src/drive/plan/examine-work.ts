@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import { isForUser } from '../../engine/plan/attempt.ts';
@@ -67,6 +67,8 @@ export async function examineWork(place: PlanPlace, opened: OpenTask): Promise<L
   const [absolute, leading] = [linksTo('path'), linksTo('outside')];
   if (leading.length > 0) notes.push(PLAN_TEXTS.leadingOut(leading));
   const hidden = (hides ?? []).filter((path) => known?.includes(path) === false);
+  // A name that is not UTF-8 comes from git with replacement characters, by which git would not find the file to add it.
+  const unnamed = within.filter((path) => path.includes('\ufffd') && !existsSync(join(directory, path)));
   const outsideText = isForUser(planIn(place)) ? PLAN_TEXTS.outOfScopeForUser : PLAN_TEXTS.outOfScope;
   const results = [
     ...held.results,
@@ -77,6 +79,7 @@ export async function examineWork(place: PlanPlace, opened: OpenTask): Promise<L
     ...(absolute.length === 0 ? [] : [fail('links', PLAN_TEXTS.absoluteLinks(absolute))]),
     ...(hidden.length === 0 ? [] : [fail('hidden', PLAN_TEXTS.hidden(hidden))]),
     ...(hides === null ? [fail('hidden', PLAN_TEXTS.hiddenUnknown)] : []),
+    ...(unnamed.length === 0 ? [] : [fail('names', PLAN_TEXTS.unnamed(unnamed))]),
     ...(secrets.length === 0 ? [] : [fail('secrets', PLAN_TEXTS.secrets(secrets))]),
   ];
   return { task, results, changes, within: within.filter((path) => !leading.includes(path)), notes };

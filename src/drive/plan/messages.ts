@@ -18,6 +18,8 @@ export const PLAN_TEXTS = {
     `links that lead out of the repository: ${some(paths)}. The commit has the links alone, so they are no proof of work.`,
   absoluteLinks: (paths: readonly string[]): string =>
     `links to an absolute path in this folder: ${some(paths)}. A clone of the commit has nothing there. Link by a relative path.`,
+  unnamed: (paths: readonly string[]): string =>
+    `the names of these files are not UTF-8, so the loop cannot commit their changes: ${some(paths)}. Rename new files, and restore others.`,
   hidden: (paths: readonly string[]): string =>
     `git is set to ignore changes to these tracked files: ${some(paths)}. Undo that: git update-index --no-assume-unchanged PATH, and git update-index --no-skip-worktree PATH.`,
   hiddenUnknown:

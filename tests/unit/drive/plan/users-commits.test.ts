@@ -1,6 +1,6 @@
 import '../../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { examineWork } from '../../../../src/drive/plan/examine-work.ts';
@@ -58,7 +58,7 @@ function atWork(t: TestContext, agent?: string) {
     return examineWork(place, task);
   };
   git(dir, 'config', 'gc.auto', '0');
-  return { commit, write, commits, called, examined, open, head: () => git(dir, 'rev-parse', 'HEAD').trim() };
+  return { dir, commit, write, commits, called, examined, open, head: () => git(dir, 'rev-parse', 'HEAD').trim() };
 }
 
 test('a commit that the user makes while no call runs stays, and its task begins behind it', async (t) => {
@@ -115,4 +115,20 @@ test('control: what a call can have written outside the scope fails the task, an
   const { results, changes } = await examined();
   assert.deepEqual([results.map(({ name }) => name), changes], [['scope'], ['README.md', 'notes.txt']]);
   assert.deepEqual(open()?.strayed, changes);
+});
+
+test('a new file whose name is not UTF-8 fails the attempt, which could not be committed', async (t) => {
+  const { dir, called, write, examined } = atWork(t);
+  called(MINUTE);
+  mkdirSync(join(dir, 'src'), { recursive: true });
+  for (const name of ['ü.ts', '\ufffd.ts']) write(`src/${name}`, 'made\n');
+  assert.deepEqual((await examined()).results, [], 'control');
+  const named = Buffer.concat([Buffer.from(`${dir}/src/1-`), Buffer.from([0xff])]);
+  writeFileSync(named, 'made\n');
+  const { results } = await examined();
+  assert.deepEqual(
+    results.map(({ name }) => name),
+    ['names'],
+  );
+  assert.match(results[0]?.detail ?? '', /not UTF-8.*: src\/1-\ufffd\. Rename new files, and restore others\.$/);
 });
