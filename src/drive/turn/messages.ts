@@ -173,7 +173,7 @@ export const LAUNCH_TEXTS = {
     `Command ${name}: ${outcome} after ${formatDuration(durationMs)}${why === '' ? '' : `: ${why}`}.`,
   stillThere: advise('The client exited while the loop was live.', 'Resume', 'resume'),
   programGone: (path: string): string =>
-    `The program of this loop, ${path}, is missing, so its hooks deny every call of the agent. Install it again.`,
+    `A file of this loop's program, ${path}, is missing, so its hooks deny every call of the agent. Install it again.`,
   unknownEnd: advise('The loop has ended, but the archive does not record how.', 'Show its journals', 'logs'),
   forLaunch: (words: readonly string[]): string =>
     `-- ${words.join(' ')}: this command starts no client, so it cannot pass these options on. Give them to the client that you start.`,

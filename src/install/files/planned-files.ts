@@ -1,9 +1,10 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import texts from '../../../.build/templates.json' with { type: 'json' };
+import { hookPath, inProject } from '../../state/process/program.ts';
 import { RalphError } from '../../text/message.ts';
 import { BUNDLE_HOME } from '../project-files.ts';
-import { HOOK_FILES, hookPath, inProject } from '../settings/registration.ts';
+import { HOOK_FILES } from '../settings/registration.ts';
 import { CHUNKS } from './program-files.ts';
 
 export interface PlannedFile {

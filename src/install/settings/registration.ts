@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { READERS, SHELL_EXPORTS, STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { hookPath, inProject } from '../../state/process/program.ts';
 import { shellWord } from '../../text/quote.ts';
 
 /** Hook as stored in the client's settings. With `args`, the client starts the command itself, without a shell. */
@@ -88,9 +87,6 @@ interface Place {
   readonly asWord: (file: string) => string;
 }
 
-/** Returns the path of a hook in a project, with a leading slash. */
-export const inProject = (file: string): string => `/.claude/hooks/${file.replace(/^(?!ralph-)/, 'ralph-')}`;
-
 const PROJECT: Place = {
   registered: true,
   inShell: (file) => `"$CLAUDE_PROJECT_DIR${inProject(file)}"`,
@@ -170,12 +166,6 @@ export function pluginRegistration(platform: NodeJS.Platform = process.platform)
 function placeIn(bundle: string): Place {
   const path = (file: string): string => hookPath(bundle, file);
   return { registered: false, inShell: (file) => shellWord(path(file)), asWord: path };
-}
-
-/** Returns the path of a hook of a bundle. In a project, hooks are in .claude/hooks with the prefix `ralph-`. */
-export function hookPath(bundle: string, file: string): string {
-  const own = join(bundle, 'hooks', file);
-  return existsSync(own) ? own : join(bundle, '..', '..', '..', inProject(file));
 }
 
 function registration(definitions: readonly HookDefinition[], platform: NodeJS.Platform, place: Place): Registration {

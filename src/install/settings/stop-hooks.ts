@@ -3,8 +3,9 @@ import { readObject } from '../../hosts/claude/permission-rules.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../hosts/fields.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { clientConfigDir, homeFolder } from '../../state/home-folder.ts';
+import { inProject } from '../../state/process/program.ts';
 import { advise, type Message, RalphError } from '../../text/message.ts';
-import { HOOK_GUARD, inProject } from './registration.ts';
+import { HOOK_GUARD } from './registration.ts';
 import { isOurPlugin, type SettingsSource, settingsSources } from './settings-sources.ts';
 
 export interface RegisteredHook {

@@ -2,10 +2,10 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { HookPlace, HookProblem, Host, UserHooks } from '../../hosts/host.ts';
 import { modeOf, realPathOf, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
+import { hookPath } from '../../state/process/program.ts';
 import { nullIfRefused, RalphError } from '../../text/message.ts';
 import { addRegistration } from '../init-project.ts';
 import { bundleDir, readText } from '../project-files.ts';
-import { hookPath } from './registration.ts';
 import { withoutHooks } from './withdraw-registration.ts';
 
 /** End of the name of the copy made before the first change of the user's file. */

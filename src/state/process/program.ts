@@ -61,10 +61,20 @@ export function runningBundle(): string | null {
 
 const BUNDLE_PARTS = new Set(['hooks', 'scripts']);
 
-/** Returns the program of a bundle if its file is missing, so that no hook of it can answer. */
+/** Returns the path of a hook in a project, with a leading slash. */
+export const inProject = (file: string): string => `/.claude/hooks/${file.replace(/^(?!ralph-)/, 'ralph-')}`;
+
+/** Returns the path of a hook of a bundle. In a project, hooks are in .claude/hooks with the prefix `ralph-`. */
+export function hookPath(bundle: string, file: string): string {
+  const own = join(bundle, 'hooks', file);
+  return existsSync(own) ? own : join(bundle, '..', '..', '..', inProject(file));
+}
+
+/** Returns a file of a bundle that is missing and without which its guard denies every call; null if none is. */
 export function missingProgram(bundle: string | null): string | null {
-  const main = bundle === null ? null : join(bundle, 'scripts', 'main.cjs');
-  return main === null || existsSync(main) ? null : main;
+  if (bundle === null) return null;
+  const files = [join(bundle, 'scripts', 'main.cjs'), hookPath(bundle, 'pre-tool-use.cjs')];
+  return files.find((file) => !existsSync(file)) ?? null;
 }
 
 let known: string | null = null;
