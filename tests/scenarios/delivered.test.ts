@@ -105,6 +105,25 @@ test('a check that needs an ignored file of the worktree does not pass on the br
   assert.match(loss.stderr, /would lose: 1 file that git ignores \(out\/b\.csv\)/);
 });
 
+test('a proof beside a committed task holds no worktree back, and list does not call it unstarted', (t) => {
+  const p = repository(t, [], 'echo "$name" > "$name.txt"; [ "$name" = a ] || echo more > .ralph/b/notes.md\n');
+  const tasks = ['a', 'b'].map((name) => `.ralph/${name}`);
+  for (const task of tasks)
+    p.write(
+      `${task}/RALPH.md`,
+      `---\ncompletion_promise: DONE\nopen_questions: optional\nvalidation: ['test -s ${task.slice(-1)}.txt']\n---\nDo it.\n`,
+    );
+  git(p, 'add -A --force');
+  git(p, 'commit -qm tasks');
+  const { code, stdout, stderr } = run(p, [...tasks, '--parallel', '2', '--integrate', 'merge']);
+  assert.equal(code, 0, stdout + stderr);
+  assert.match(stdout, /a: merged ralph\/a into main\.$/m);
+  assert.match(stdout, /Its worktree stays: .* 1 file that is not committed \(\.ralph\/b\/notes\.md\)/, 'control');
+  const kept = p.sh('ls .claude/context/runtime/worktrees/a-*/.ralph/a/proof.json');
+  assert.equal(kept.code, 0, kept.stderr);
+  assert.doesNotMatch(p.ralph(['list']).stdout, /not started/);
+});
+
 longTest('a branch that links to paths of this folder is not merged, and one with relative links is', (t) => {
   const work = `mkdir -p "$MAIN/ignored"; echo A > "$MAIN/ignored/a"; echo "$name" > "$name.txt"
 case "$name" in a) ln -s "$MAIN/ignored/a" link-a;; b) ln -s b.txt link-b;; esac\n${COMMIT}`;

@@ -108,7 +108,7 @@ function forReading(
 ): string {
   const { projectDir, now, paint } = context;
   const at = now();
-  const own = loops.filter(({ name, worktree }) => !runs.some((run) => isOf(run, name, worktree)));
+  const own = loops.filter((each) => !runs.some((run) => isOf(run, each)));
   const shown = runs.map(({ run }) => run);
   const lost = shown.filter(({ status }) => status === 'unreadable').map(({ why }) => printable(why));
   const parts = [
@@ -121,9 +121,10 @@ function forReading(
 }
 
 /** Returns whether a listed loop works for a run, or is the whole run. */
-function isOf({ members, loop }: ProjectRun, name: string | null, worktree: ListedLoop['worktree']): boolean {
+function isOf({ members, loop }: ProjectRun, { name, worktree, status }: ListedLoop): boolean {
   if (loop !== null) return loop.files.name === name && loop.worktree?.dir === worktree?.dir;
-  return worktree !== null && members.has(name ?? '');
+  // The loop of a task that is integrated went with its worktree.
+  return (worktree !== null || status === 'not-started') && members.has(name ?? '');
 }
 
 function loopsTable(loops: readonly ListedLoop[], projectDir: string, at: string, paint: Paint): string {

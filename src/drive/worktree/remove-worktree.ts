@@ -5,6 +5,7 @@ import { namesIn } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { isLoopsOwn } from '../../task/left-out.ts';
+import { LOOP_DIRECTORIES } from '../../task/task-file.ts';
 import { counted } from '../../text/figures.ts';
 import { RalphError } from '../../text/message.ts';
 import { ignoredFiles, isSame, stampOf, unsavedSubmodules } from './copy-files.ts';
@@ -90,7 +91,7 @@ export function removeFiles(projectDir: string, dir: string, env: NodeJS.Process
   if (!removed.ok && isRegistered(projectDir, dir, env)) askGit(projectDir, words, env, `${dir} could not be removed`);
 }
 
-/** Moves a loop's state, journals and memory: nothing of a loop is deleted. */
+/** Keeps a loop's state, journals, memory and proof: nothing of a loop is deleted. */
 function keepJournals(
   mainDir: string,
   { name, projectDir }: WorktreePlace,
@@ -101,6 +102,10 @@ function keepJournals(
   if (!existsSync(dirname(runtimeDir))) return null;
   const kept = join(keptFolder(mainDir, env), `${name}-${at.replaceAll(':', '-')}`);
   cpSync(dirname(runtimeDir), dirname(loopFiles(kept, name, env).runtimeDir), { recursive: true });
+  for (const loop of namesIn(join(projectDir, LOOP_DIRECTORIES))) {
+    const proof = join(LOOP_DIRECTORIES, loop, 'proof.json');
+    if (existsSync(join(projectDir, proof))) cpSync(join(projectDir, proof), join(kept, proof));
+  }
   return kept;
 }
 
@@ -194,14 +199,16 @@ export function lossTexts(holdings: Holdings, branch: string): string[] {
   ];
 }
 
+/** Matches what `keepJournals` keeps, relative to the project. */
+const KEPT = /^(?:\.claude\/context\/|\.ralph\/[^/]+\/proof\.json$)/;
+
 function uncommitted(place: WorktreePlace, isCopy: (path: string) => boolean, env: NodeJS.ProcessEnv): string[] {
   const { dir, projectDir } = place;
   const { changed, removed } = changedFiles(dir, env, ['--ignore-submodules=none']);
-  const prefix = projectDir.slice(dir.length + 1);
   // The loop's own records are kept, and copied files still exist in the main project.
-  const own = prefix === '' ? '.claude/context/' : `${prefix}/.claude/context/`;
+  const isKept = (path: string): boolean => KEPT.test(relative(projectDir, join(dir, path)).replaceAll(sep, '/'));
   const all = [...changed, ...hiddenChanges(dir, env)];
-  return [...all.filter((path) => !path.startsWith(own) && !isCopy(path)), ...removed];
+  return [...all.filter((path) => !isKept(path) && !isCopy(path)), ...removed];
 }
 
 /** Lists changed files that are marked as unchanged (`--assume-unchanged`, `--skip-worktree`), so that no status names them. */
