@@ -101,6 +101,22 @@ test('the loop of a task folder is named in every command that an answer gives',
   assert.deepEqual((await commandHere(p, ['router', 'next'])).json, first, 'the only live router loop needs no name');
 });
 
+test('the commands in the answers of the default loop work beside another loop of the session', async (t) => {
+  const p = project(t);
+  p.write(TASK, 'Do it.\n');
+  p.write('job/RALPH.md', '---\nmax_iterations: 5\n---\nWork.\n');
+  const first = (await commandHere(p, ['router', 'start'])).json;
+  const job = (await commandHere(p, ['router', 'start', '--task', 'job'])).json;
+  assert.deepEqual([first['loop'], job['loop']], [null, 'job']);
+  assert.match(String(first['next']), /router report --spawn 1/);
+  assert.deepEqual((await commandHere(p, ['router', 'next'])).json, first);
+  p.write('said.txt', 'Some of it.\n');
+  const second = await commandHere(p, ['router', 'report', '--spawn', '1', '--file', 'said.txt']);
+  assert.deepEqual([second.json['loop'], second.json['spawn']], [null, 2], second.stderr);
+  assert.deepEqual((await commandHere(p, ['router', 'next', '--loop', 'job'])).json, job, 'control');
+  assert.match((await commandHere(p, ['router', 'status'])).stderr, /2 router loops are live here/);
+});
+
 for (const [what, text] of someOf(
   [
     ['60 MB', Buffer.concat([Buffer.alloc(60 * 1024 * 1024, 'x\n'), Buffer.from(DONE)])],

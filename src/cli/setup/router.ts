@@ -98,13 +98,18 @@ function sitUntil(wait: unknown): number {
   throw new RalphError('usage', `--wait ${wait}: use a duration such as 90s or 10m.`);
 }
 
-/** Returns the named loop, else this session's or the only live router loop, else the default one. */
+/**
+ * Returns the named loop, else this session's or the only live router loop, else the default one. Answers name every loop but the
+ * default one, so a call without a name is about that one if it is among several.
+ */
 function routerLoop(context: CommandContext, action: string): LoopFiles {
   if (context.files.name !== null || action === 'start') return context.files;
   const live = liveLoops(context).filter(({ found }) => found.kind === 'loop' && found.state.mode === 'router');
   const host = hostSession(context.env);
   const mine = live.filter(({ found }) => found.kind === 'loop' && holdOf(found.state, host) === 'mine');
-  const chosen = onlyOf(mine.length > 0 ? mine : live, 'router loops are live here', `router ${action} --loop NAME`);
+  const eligible = mine.length > 0 ? mine : live;
+  if (action !== 'status' && eligible.some(({ files }) => files.name === null)) return context.files;
+  const chosen = onlyOf(eligible, 'router loops are live here', `router ${action} --loop NAME`);
   return chosen?.files ?? context.files;
 }
 
