@@ -1,6 +1,6 @@
 import { plainReport, REPORT_LIMIT, type Report } from '../../drive/router/call.ts';
 import { GIVE_TEXT } from '../../drive/router/messages.ts';
-import { readEndedSubagent } from '../../hosts/claude/transcript/subagent.ts';
+import { promptOfSubagent, readEndedSubagent } from '../../hosts/claude/transcript/subagent.ts';
 import { readEnd } from '../../hosts/hook-io/stdio.ts';
 import { RalphError } from '../../text/message.ts';
 import type { CommandContext } from '../command.ts';
@@ -13,13 +13,13 @@ export async function reportOf({ values, env }: CommandContext): Promise<Report>
     throw new RalphError('usage', `--spawn ${String(spawn)}: use the number from the answer.`);
   if ([agent, file, error].filter((given) => given !== undefined).length > 1)
     throw new RalphError('usage', 'report takes one of --agent, --file and --error.');
-  const none = { spawn: number, agent: null, usage: null, error: null };
+  const none = { spawn: number, agent: null, prompt: '', usage: null, error: null };
   if (typeof error === 'string') return { ...none, text: '', error: error.trim() || 'no reason was given' };
   if (typeof agent === 'string') return { ...none, agent, ...(await workOf(agent, env)) };
   return { ...none, text: plainReport(messageIn(typeof file === 'string' && file !== '-' ? file : null)) };
 }
 
-async function workOf(id: string, env: NodeJS.ProcessEnv): Promise<Pick<Report, 'text' | 'usage'>> {
+async function workOf(id: string, env: NodeJS.ProcessEnv): Promise<Pick<Report, 'text' | 'usage' | 'prompt'>> {
   const work = await readEndedSubagent(id, env);
   const instead = `Pass its final message instead: ${GIVE_TEXT}`;
   if (work === null)
@@ -29,7 +29,7 @@ async function workOf(id: string, env: NodeJS.ProcessEnv): Promise<Pick<Report, 
       'usage',
       `subagent ${id} is still working, according to the client's record. Report when it has ended; if it was stopped: --error "WHY".`,
     );
-  return { text: work.text, usage: work.usage };
+  return { text: work.text, usage: work.usage, prompt: promptOfSubagent(id, env) };
 }
 
 function messageIn(file: string | null): Buffer {

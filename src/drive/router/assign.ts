@@ -82,9 +82,14 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
   });
 }
 
+/** Returns the project file that holds the prompt of a loop's last spawn. */
+export function promptPath({ runtimeDir, name }: LoopFiles): string {
+  return join(runtimeDir, `ralph-prompt${name === null ? '' : `.${name}`}.md`);
+}
+
 /** Writes the prompt, which the answer also contains, to a project file for a host that cannot copy it. */
 function showPrompt(files: LoopFiles, prompt: string, at: string): string | null {
-  const path = join(files.runtimeDir, `ralph-prompt${files.name === null ? '' : `.${files.name}`}.md`);
+  const path = promptPath(files);
   const shown = orLogged(files, at, 'prompt', () => {
     const masked = redact(prompt);
     if (readRegularFile(path, Buffer.byteLength(masked)) !== masked) {

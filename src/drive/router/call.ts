@@ -1,8 +1,9 @@
+import { basename } from 'node:path';
 import type { UsageDelta } from '../../engine/events.ts';
 import type { SpawnRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { hostSession } from '../../hosts/claude/host-session.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
+import { type LoopFiles, loopFiles, readLoop } from '../../state/loop-files.ts';
 import { isAlive } from '../../state/process/identity.ts';
 import { onSignals } from '../../state/process/signals.ts';
 import { endedState } from '../../state/with-state.ts';
@@ -13,12 +14,24 @@ import { applyFlagFiles } from '../control/operate.ts';
 import { endTurn } from '../effects/end-turn.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
 import { standing } from '../status/ended-loop.ts';
+import { loopNames } from '../status/loop-report.ts';
 import { type Dispatched, dispatch } from '../turn/turn.ts';
 import { rateLimitWait, waitUntil } from '../turn/wait.ts';
+import { promptPath } from './assign.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import { openRouter } from './open-router.ts';
 import type { Router, RouterAnswer, RouterOptions, StopAnswer, WaitAnswer } from './router.ts';
-import { assignedSpawn, isReported, lastSpawn, RouterLeft, spawnMark, takeBusyLock, updateSpawn } from './router.ts';
+import {
+  assignedSpawn,
+  countedSpawn,
+  isReported,
+  lastSpawn,
+  RouterLeft,
+  readSpawn,
+  spawnMark,
+  takeBusyLock,
+  updateSpawn,
+} from './router.ts';
 import { answerAfter, answerNow, trouble, waitingAnswer, workingAnswer } from './router-driver.ts';
 
 const BUSY_WAIT_MS = 20_000;
@@ -121,6 +134,8 @@ export interface Report {
   readonly spawn: number | null;
   /** Client's id of the agent; null if the host passes only its text. */
   readonly agent: string | null;
+  /** Prompt with which the agent began, from the client's record; empty without one. */
+  readonly prompt: string;
   readonly text: string;
   /** Reason why the agent could not work; null if it did. */
   readonly error: string | null;
@@ -141,6 +156,7 @@ export async function report(router: Router, told: Report): Promise<RouterAnswer
     router.notes.push(...uncounted(state, told));
     return answerNow(router);
   }
+  refuseOthers(router, assigned, told);
   if (told.error !== null) return answerAfter(router, await retryLater(router, assigned, told.error));
   if (told.agent !== null && told.agent === assigned.heardOf) {
     if (told.spawn !== null)
@@ -150,6 +166,22 @@ export async function report(router: Router, told: Report): Promise<RouterAnswer
   }
   if (told.spawn === null && isDoubtful(router, assigned, state, told.text)) return answerNow(router);
   return answerAfter(router, await endSpawn(router, assigned, told));
+}
+
+/** Throws `usage` if the agent works or has worked for another loop: a session can host several. */
+function refuseOthers({ files, options }: Router, assigned: SpawnRecord, { agent, prompt }: Report): void {
+  if (agent === null || isPromptOf(files, assigned, prompt)) return;
+  for (const name of loopNames(files.projectDir, options.env)) {
+    const other = loopFiles(files.projectDir, name, options.env);
+    const record = name === files.name ? null : readSpawn(other);
+    if (record === null || (record.heardOf !== agent && !isPromptOf(other, record, prompt))) continue;
+    throw new RalphError('usage', ROUTER_TEXTS.ofAnotherLoop(agent, name, readLoop(other, record.loopId) !== null));
+  }
+}
+
+/** Returns whether a subagent began with the prompt of this spawn, or with the file that holds it. */
+function isPromptOf(files: LoopFiles, { answer }: SpawnRecord, prompt: string): boolean {
+  return prompt.includes(answer.prompt.trim()) || prompt.includes(basename(promptPath(files)));
 }
 
 /** Returns whether a report without a number may repeat the previous one; only the text distinguishes them. */
@@ -167,7 +199,9 @@ function uncounted(state: LoopState | null, { spawn, text, error }: Report): str
   const last = error === null ? (state?.lastTurn ?? null) : null;
   const isSameSpawn = spawn === null || last?.transcriptMark === spawnMark(spawn);
   if (last !== null && isSameSpawn && last.text === digest(text)) return [];
-  return [spawn === null || state === null ? ROUTER_TEXTS.uncounted : ROUTER_TEXTS.notInProgress(spawn)];
+  if (spawn === null || state === null) return [ROUTER_TEXTS.uncounted];
+  const isTooLate = state.status === 'ended' && spawn > countedSpawn(state);
+  return [isTooLate ? ROUTER_TEXTS.endedBefore(spawn) : ROUTER_TEXTS.notInProgress(spawn)];
 }
 
 /** Number of subagents that may fail on one spawn before the loop ends. */

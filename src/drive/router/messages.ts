@@ -44,6 +44,8 @@ export const ROUTER_TEXTS = {
     `The last subagent could not work; the loop waits until ${until} before the next one.`,
   notCounted: (spawn: number, error: string): string =>
     `Spawn ${spawn} was not counted, because its subagent could not work: ${error}`,
+  endedBefore: (spawn: number): string =>
+    `The loop ended before spawn ${spawn} was reported, so this report was ignored.`,
   notInProgress: (spawn: number): string => `Spawn ${spawn} was counted or reassigned, so this report was ignored.`,
   uncounted: 'This report was not counted: it belongs to no spawn in progress.',
   notTaken: 'This report was not counted, because another call is working on the loop. Report it again.',
@@ -60,6 +62,10 @@ export const ROUTER_TEXTS = {
     'This text has the notifications of several subagents. Report the one that worked on this spawn: its final message alone, or its id with --agent ID.',
   heardOfAgent: (agent: string, spawn: number): string =>
     `Subagent ${agent} already reported for an earlier spawn. Spawn ${spawn} is the work of a new subagent; router next has its prompt.`,
+  ofAnotherLoop: (agent: string, loop: string | null, isLive: boolean): string => {
+    const next = isLive ? 'Report it with the command from the answer that assigned it.' : 'That loop has ended.';
+    return `Subagent ${agent} works for ${loop === null ? 'the default loop' : `the loop ${loop}`}, so this loop did not count its report. ${next}`;
+  },
   needsAgent:
     "This task has a token budget, which needs the client's record of the subagent: report with --agent ID. Without a record, the user has to remove budget.max_tokens.",
   unguarded: advise(

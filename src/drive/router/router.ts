@@ -103,11 +103,16 @@ export function spawnMark(spawn: number): string {
   return `spawn ${spawn}`;
 }
 
+/** Returns the number of the last spawn whose report was counted, 0 without one. */
+export function countedSpawn({ lastTurn }: LoopState): number {
+  return Number(TOLD.exec(lastTurn?.transcriptMark ?? '')?.[1] ?? 0);
+}
+
 /** Returns the number of the last spawn, 0 without one. If the record is lost, the state names the last report. */
-export function lastSpawn(files: LoopFiles, { loopId, lastTurn }: LoopState): number {
+export function lastSpawn(files: LoopFiles, state: LoopState): number {
   const record = readSpawn(files);
-  const told = Number(TOLD.exec(lastTurn?.transcriptMark ?? '')?.[1] ?? 0);
-  if (record?.loopId === loopId) return Math.max(record.answer.spawn, told);
+  const told = countedSpawn(state);
+  if (record?.loopId === state.loopId) return Math.max(record.answer.spawn, told);
   return told === 0 ? 0 : told + 1;
 }
 

@@ -67,7 +67,7 @@ export async function called(
   const answer = await routerCall(
     files,
     { ...optionsOf(project, whose), sitUntil },
-    told === null ? null : { spawn: null, agent: null, text: '', error: null, usage: null, ...told },
+    told === null ? null : { spawn: null, agent: null, prompt: '', text: '', error: null, usage: null, ...told },
   );
   assert.ok(answer !== null);
   return answer;

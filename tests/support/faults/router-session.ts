@@ -11,7 +11,7 @@ import { loopFiles } from '../../../src/state/loop-files.ts';
  */
 const [projectDir = '', sessionId = '', way = ''] = process.argv.slice(2);
 const env = { ...process.env, CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: sessionId, CLAUDE_PID: String(process.pid) };
-const NOBODY = { agent: null, error: null, usage: null };
+const NOBODY = { agent: null, prompt: '', error: null, usage: null };
 const files = loopFiles(projectDir, null, env);
 
 type Answer = NonNullable<Awaited<ReturnType<typeof routerCall>>>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { readEndedSubagent, readSubagent } from '../../../src/hosts/claude/transcript/subagent.ts';
+import { promptOfSubagent, readEndedSubagent, readSubagent } from '../../../src/hosts/claude/transcript/subagent.ts';
 import { emptyFolder } from '../../support/folder.ts';
 
 const usage = { input_tokens: 100, output_tokens: 20, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 };
@@ -43,6 +43,13 @@ test("reads all blocks of a subagent's last message and counts its tokens once",
     finished: true,
     usage: { inputTokens: 200, outputTokens: 40, cacheReadTokens: 6, cacheWriteTokens: 8 },
   });
+});
+
+test('reads the prompt with which a subagent began', (t) => {
+  const content = 'Work on b.\nNow.';
+  const begun = JSON.stringify({ type: 'user', message: { role: 'user', content } });
+  const env = aRecord(t, [begun, said('m1', 'tool_use', TOOL), RESULT, said('m2', 'end_turn', text('Done.'))]);
+  assert.deepEqual([promptOfSubagent('a1', env), promptOfSubagent('a2', env)], [content, '']);
 });
 
 test('a subagent whose last message calls a tool is still at work', (t) => {

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UsageDelta } from '../../../engine/events.ts';
-import { readTail } from '../../../state/files/journal-lines.ts';
+import { readLines, readTail } from '../../../state/files/journal-lines.ts';
 import { ifOutOfReach } from '../../../state/files/regular-file.ts';
 import { clientConfigDir } from '../../../state/home-folder.ts';
 import { fieldsOf, listOf, parseFields, textOf } from '../../fields.ts';
@@ -35,6 +35,19 @@ export async function readEndedSubagent(id: string, env: NodeJS.ProcessEnv): Pro
   const until = Date.now() + LATE_MS;
   while (!hasEnded(id, env) && Date.now() < until) await sleep(LOOK_MS);
   return readSubagent(id, env);
+}
+
+/** Returns the prompt with which a subagent began; "" if it cannot be read. */
+export function promptOfSubagent(id: string, env: NodeJS.ProcessEnv): string {
+  const path = recordOf(id, env);
+  const [first] = path === null ? [] : readLines(path, 0, TAIL_BYTES, (line) => line.includes('"user"')).entries;
+  const { content } = fieldsOf(first?.['message']);
+  return (
+    textOf(content) ||
+    listOf(content)
+      .map(({ text }) => textOf(text))
+      .join('\n')
+  );
 }
 
 /** Checks only the end of the record, which can be long. */

@@ -387,6 +387,18 @@ test('a second report with another text is named as not counted, wherever the lo
   assert.match(over.notes.join(), /Spawn 2 was counted or reassigned, so this report was ignored/);
 });
 
+test('a report that comes after the end of its loop is named as too late', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  await spawned(project, { spawn: 1, text: 'Some work.' });
+  operate(project.files, project.env, AT, () => ({ kind: 'cancel' }));
+  const late = await called(project, { spawn: 2, text: 'More work.' });
+  assert.deepEqual(late.notes, ['The loop ended before spawn 2 was reported, so this report was ignored.']);
+  const counted = await called(project, { spawn: 1, text: 'Other work.' });
+  assert.match(counted.notes.join(), /Spawn 1 was counted or reassigned/, 'control');
+});
+
 test('control: the report that ended the loop is answered again without a note', async (t) => {
   const project = aProject(t, CHECKED);
   startedRouter(project);

@@ -10,7 +10,7 @@ import { aProject, type Project, put, rewrite, stateOf } from '../../../support/
 import { goneClient, host, optionsOf, spawned, startedRouter } from '../../../support/drive/router-project.ts';
 
 const SLOW = '---\nvalidation:\n  - until test -f taken; do sleep 0.05; done; test -f done\n---\n\nDo the work.\n';
-const CLAIM = { spawn: 1, agent: null, text: 'RALPH_AUDIT_COMPLETE_NO_FINDINGS', error: null, usage: null };
+const CLAIM = { spawn: 1, agent: null, prompt: '', text: 'RALPH_AUDIT_COMPLETE_NO_FINDINGS', error: null, usage: null };
 
 /** The checks of a session's report still run when its client dies and another session takes the loop over. */
 async function orphanedChecks(project: Project, fenced: boolean): Promise<RouterAnswer> {

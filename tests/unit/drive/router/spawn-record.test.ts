@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { operate } from '../../../../src/drive/control/operate.ts';
 import { readSpawn, updateSpawn } from '../../../../src/drive/router/router.ts';
-import { aProject, put, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
+import { loopFiles } from '../../../../src/state/loop-files.ts';
+import { AT, aProject, put, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
 import { called, goneClient, host, spawned, startedRouter } from '../../../support/drive/router-project.ts';
 
 for (const [what, left] of [
@@ -62,4 +64,29 @@ test('counts the report of one subagent for one spawn only', async (t) => {
   assert.equal(stateOf(project).iteration, 1);
   await spawned(project, { agent: 'a2', text: 'One.', spawn: 2 });
   assert.equal(stateOf(project).iteration, 2);
+});
+
+test('counts the report of a subagent only for the loop whose prompt it was given', async (t) => {
+  const project = aProject(t);
+  put(join(project.directory, 'tasks/b/RALPH.md'), '---\nmax_iterations: 5\n---\nWork on b.\n');
+  const other = { ...project, files: loopFiles(project.directory, 'b', project.env) };
+  startedRouter(project);
+  startedRouter(other, { name: 'b', task: 'tasks/b/RALPH.md' });
+  const { prompt } = await spawned(project);
+  await spawned(other);
+  const one = { spawn: 1, agent: 'a1', text: 'One.' };
+  for (const given of [prompt, 'Read the whole file .claude/context/runtime/ralph-prompt.md and follow it.'])
+    await assert.rejects(called(other, { ...one, prompt: given }), /a1 works for the default loop.*that assigned it/);
+  await spawned(project, { ...one, prompt });
+  await assert.rejects(
+    called(other, { ...one, prompt }),
+    /a1 works for the default loop/,
+    'its prompt is the next one',
+  );
+  assert.deepEqual([stateOf(project).iteration, stateOf(other).iteration], [1, 0]);
+  const { prompt: own } = await spawned(other);
+  await spawned(other, { ...one, agent: 'b1', prompt: own });
+  assert.equal(stateOf(other).iteration, 1, 'control');
+  operate(project.files, project.env, AT, () => ({ kind: 'cancel' }));
+  await assert.rejects(called(other, { ...one, spawn: 2, prompt }), /That loop has ended/);
 });
