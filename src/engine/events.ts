@@ -153,8 +153,15 @@ export type EngineEvent =
       /** The checks of a claim were cut short by the limit. */
       readonly cut?: 'checks';
     }
-  /** A budget shared by several loops is used up; `reading` shows the figures. */
-  | { readonly type: 'shared-budget-reached'; readonly at: string; readonly reading: string }
+  /** A budget shared by several loops is used up. */
+  | {
+      readonly type: 'shared-budget-reached';
+      readonly at: string;
+      /** Figures of the limit that is reached. */
+      readonly reading: string;
+      /** Option that grants more; empty if none does. */
+      readonly more: Readonly<Record<string, string>>;
+    }
   /** A notice for the user and the next prompt; each key is announced once. */
   | { readonly type: 'noticed'; readonly at: string; readonly key: string; readonly warning: Message | string }
   /** The machine slept, or the driver's process was stopped, from `since` to `at`. */

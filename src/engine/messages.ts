@@ -90,8 +90,12 @@ export function tripText(trip: Trip): Message {
 }
 
 export function budgetText({ name, text, more }: BudgetReading, cut = ''): Message {
-  const options = { [name.replace('_', '-')]: more };
-  return advise(`Stopped: the budget ${name} is exhausted: ${text}.${cut}`, 'Grant more', 'resume', options);
+  return advise(`Stopped: the budget ${name} is exhausted: ${text}.${cut}`, 'Grant more', 'resume', moreOf(name, more));
+}
+
+/** Returns the option that raises this limit. */
+export function moreOf(name: BudgetReading['name'], more: string): Readonly<Record<string, string>> {
+  return { [name.replace('_', '-')]: more };
 }
 
 /** Says what the checks show at the end of a loop without a claim; `failed` is the first that failed. */
@@ -102,8 +106,10 @@ export function unclaimedText(failed: CheckResult | undefined): string {
 
 export const CHECKS_CUT = ' The checks of the last claim were cut short.';
 
-export function sharedBudgetText(reading: string): string {
-  return `Stopped: the shared budget of these loops is exhausted: ${reading}.`;
+/** Advises to resume the run of all these loops: one that is resumed alone has no share in the budget. */
+export function sharedBudgetText(reading: string, more: Readonly<Record<string, string>>): Message {
+  const text = `Stopped: the shared budget of these loops is exhausted: ${reading}.`;
+  return advise(text, 'Grant more to all of them', 'run --resume', more);
 }
 
 export const UNKNOWN_COST = advise(

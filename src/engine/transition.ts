@@ -63,7 +63,8 @@ const HANDLERS: { readonly [T in EngineEvent['type']]: Handler<T> } = {
   'task-missing': failed,
   'agent-failed': failed,
   'budget-reached': budgetReached,
-  'shared-budget-reached': (state, { at, reading }) => end(state, at, 'budget-exhausted', sharedBudgetText(reading)),
+  'shared-budget-reached': (state, { at, reading, more }) =>
+    end(state, at, 'budget-exhausted', sharedBudgetText(reading, more)),
   noticed,
   slept,
   'waited-out': waitedOut,

@@ -256,6 +256,9 @@ test('a budget is for all loops together', (t) => {
     end.tasks.every(({ step }) => step !== 'ended'),
     'they can be resumed with a larger budget',
   );
+  assert.match(answer.stdout, /run --resume --max-cost 5\b/, 'the end of a loop names the run of all of them');
+  assert.doesNotMatch(answer.stdout, /resume [abc]\b/, 'a loop that is resumed alone would have no limit');
+  assert.match(p.ralph(['status']).stdout, /\. Not all tasks have ended\. Grant more: \S+ resume --max-cost 5\./);
   const more = p.ralph(
     ['run', '--resume', '--max-cost', '3.5', '--json', '--permission-mode', 'acceptEdits'],
     agents(p, env),

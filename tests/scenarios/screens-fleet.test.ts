@@ -24,7 +24,9 @@ case "$(cat)" in
   *"Do work."*) touch "$NOTES/works"; until [ -e "$NOTES/go" ]; do sleep 0.1; done ;;
 esac
 `;
-const KEYS = 'max_iterations: 10\ncompletion_promise: DONE\ncompletion_gate: disabled\nstop_on_error: true';
+/** The agent of `work` works until the end, however long the test takes. */
+const KEYS =
+  'max_iterations: 10\ntimeout: 1h\ncompletion_promise: DONE\ncompletion_gate: disabled\nstop_on_error: true';
 const WAITS = `${KEYS}\nidle: {delay: 1h}`;
 /** In the order in which the worker takes them: the last one keeps its only slot. */
 const TASKS = ['complete', 'fail', 'pause', 'cancel', 'wait', 'queue', 'follow', 'work'] as const;

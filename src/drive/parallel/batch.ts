@@ -187,7 +187,7 @@ export function firstCode(codes: readonly number[]): number | null {
 }
 
 function interruptedAt(at: string): NonNullable<Batch['ended']> {
-  return { at, status: 'interrupted', text: PARALLEL_TEXTS.interrupted, next: PARALLEL_TEXTS.resume };
+  return { at, status: 'interrupted', text: PARALLEL_TEXTS.interrupted, next: PARALLEL_TEXTS.resume() };
 }
 
 export interface ProjectRun {

@@ -91,7 +91,10 @@ export const PARALLEL_TEXTS = {
   batchEnd: (complete: number, tasks: number): string => `${complete} of ${counted(tasks, 'task')} complete.`,
   interrupted: 'the process that drove the run has ended.',
   loopLeft: 'the process that drove its loop has ended.',
-  resume: { verb: 'Resume', command: 'resume' },
+  resume: (more: Readonly<Record<string, string>> = {}) =>
+    Object.keys(more).length === 0
+      ? { verb: 'Resume', command: 'resume' }
+      : { verb: 'Grant more', command: 'resume', options: more },
   integrate: { verb: 'Once nothing is in the way, integrate the rest', command: 'resume' },
   died: (how: string): string => `its process ended (${how}) before the loop did`,
   unknownCost: 'the cost of an agent run is unknown, so max_cost cannot be enforced',

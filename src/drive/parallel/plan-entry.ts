@@ -10,7 +10,8 @@ import type { TerminalStatus } from '../../engine/schema/state.ts';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
 import { WORKTREES } from '../../task/task-file.ts';
-import { advise, ifRefused, type Message } from '../../text/message.ts';
+import { ifRefused, type Message } from '../../text/message.ts';
+import type { OverBudget } from '../runner/runner.ts';
 import { fitName } from '../start/find-task.ts';
 import { describeLoop } from '../status/loop-report.ts';
 import { plannedTasks } from '../status/plan-run.ts';
@@ -110,20 +111,19 @@ export function planEnd(
     refused,
     pressed,
     isHeld,
-  }: { readonly refused: string | null; readonly pressed: boolean; readonly isHeld: boolean },
+  }: { readonly refused: Pick<OverBudget, 'more'> | null; readonly pressed: boolean; readonly isHeld: boolean },
 ): PlanEnd {
   const { path, from, maxTasks, done, blocked } = plan;
   const { tasks } = readPlan(readPlanText(projectDir, path));
   const known = { current: null, attempts: 0, done, blocked, report: null };
   const stop = planStop(known, tasks, { maxTasks, from });
   const left = entries.filter(({ step }) => step !== 'ended');
-  const { resume } = PARALLEL_TEXTS;
   if (left.length > 0 || stop === null) {
     // A loop that was held left by itself, and so waits like one that has not begun.
     const codes = left.map(({ end }) => (end === null || (isHeld && !pressed && end.code === 130) ? 3 : end.code));
     const code = firstCode(codes) ?? (refused === null ? 3 : 2);
     const status = code === 2 ? 'budget-exhausted' : code === 1 ? 'error' : pressed ? 'stopped' : 'interrupted';
-    const message = { text: PARALLEL_TEXTS.unfinished(path), advice: [resume] };
+    const message = { text: PARALLEL_TEXTS.unfinished(path), advice: [PARALLEL_TEXTS.resume(refused?.more)] };
     return { status, code, message, isOver: false };
   }
   const unproven = words.includes('--require-verified')
@@ -146,5 +146,5 @@ export function planEnd(
     .filter(({ planTask = '' }) => keys.includes(planKey(planTask)))
     .map(({ name }) => `${WORKTREES}/${name}`);
   const text = PARALLEL_TEXTS.blocked(stop.became, path, places);
-  return { status: 'blocked', code, message: advise(text, resume.verb, resume.command), isOver: false };
+  return { status: 'blocked', code, message: { text, advice: [PARALLEL_TEXTS.resume()] }, isOver: false };
 }

@@ -61,7 +61,7 @@ export class BatchRunner extends SideBySideRunner {
     const isPaused = tasks.some(({ end }) => end?.status === 'paused');
     const left = this.pressed > 0 ? 'stopped' : isPaused ? 'paused' : 'interrupted';
     const status = this.refused === null ? left : 'budget-exhausted';
-    return { status, text: PARALLEL_TEXTS.unfinished(null), next: PARALLEL_TEXTS.resume };
+    return { status, text: PARALLEL_TEXTS.unfinished(null), next: PARALLEL_TEXTS.resume(this.refused?.more) };
   }
 
   protected processes(): readonly LoopProcess[] {
@@ -218,6 +218,6 @@ export class BatchRunner extends SideBySideRunner {
 }
 
 /** Returns the exit code of a run: the first of 130, 1, 2, 3 that any loop left; 0 only if all are complete. */
-export function batchCode(tasks: readonly BatchTask[], refused: string | null): number {
+export function batchCode(tasks: readonly BatchTask[], refused: object | null): number {
   return firstCode(tasks.map(({ end }) => end?.code ?? (refused === null ? 3 : 2))) ?? 0;
 }

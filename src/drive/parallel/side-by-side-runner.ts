@@ -1,5 +1,5 @@
 import type { OperatorCommand } from '../../engine/events.ts';
-import { reasonLines } from '../../engine/messages.ts';
+import { moreOf, reasonLines } from '../../engine/messages.ts';
 import { allowanceOf, billedTokens, readLimits, type Spent, spentOf } from '../../engine/policy/budget.ts';
 import type { RunnerEvent, RunnerEventOf } from '../../engine/runner-event.ts';
 import type { Batch, BatchTask } from '../../engine/schema/batch.ts';
@@ -13,7 +13,7 @@ import { RalphError } from '../../text/message.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { operate, stopCommand } from '../control/operate.ts';
 import { notifyOfRun } from '../records/notification.ts';
-import type { Permit } from '../runner/runner.ts';
+import type { OverBudget, Permit } from '../runner/runner.ts';
 import { lastLoopIn, markOfSettings } from '../start/find-task.ts';
 import { worktreeLoop } from '../worktree/worktree-place.ts';
 import { archiveBatch, NEW_END, runOfBatch, touchBatch, writeBatch } from './batch.ts';
@@ -208,9 +208,10 @@ export class SharedBudget {
   permit(at: number): Permit {
     const [limits, spent, passed] = [this.#limits, this.spent, at - this.#startedAt - this.stoppedMs];
     if (limits.maxCostUsd !== null && spent.costUsd === null)
-      return { kind: 'budget', reading: PARALLEL_TEXTS.unknownCost };
+      return { kind: 'budget', reading: PARALLEL_TEXTS.unknownCost, more: {} };
     const reached = readLimits(spent, passed, limits).find(({ used, limit }) => used >= limit);
-    if (reached !== undefined) return { kind: 'budget', reading: reached.text };
+    if (reached !== undefined)
+      return { kind: 'budget', reading: reached.text, more: moreOf(reached.name, reached.more) };
     if (at < this.#heldUntil) return { kind: 'hold', until: new Date(this.#heldUntil).toISOString() };
     return { kind: 'go', allowance: allowanceOf(spent, passed, limits) };
   }
@@ -243,7 +244,8 @@ export abstract class SideBySideRunner {
   protected pressed = 0;
   /** True once no further loop may begin. */
   protected closed = false;
-  protected refused: string | null = null;
+  /** Reached limit of the shared budget; null while none is. */
+  protected refused: OverBudget | null = null;
 
   /** Marks of the settings of the task files before the first agent, by path. */
   readonly #settings: ReadonlyMap<string, string>;
@@ -310,7 +312,8 @@ export abstract class SideBySideRunner {
   /** Records how the run ended, and returns the record. If the run is over, it is archived. */
   protected close(record: Batch, ended: Omit<NonNullable<Batch['ended']>, 'at'>, isOver: boolean): Batch {
     const { projectDir, env } = this.options;
-    const text = this.refused === null ? ended.text : `${PARALLEL_TEXTS.budgetUsed(this.refused)} ${ended.text}`;
+    const used = this.refused && PARALLEL_TEXTS.budgetUsed(this.refused.reading);
+    const text = used === null ? ended.text : `${used} ${ended.text.replace(/^./, (first) => first.toUpperCase())}`;
     const closed: Batch = {
       ...record,
       stoppedMs: this.budget.stoppedMs,
@@ -350,7 +353,7 @@ export abstract class SideBySideRunner {
   protected permit(): Permit {
     lookAtClock();
     const permit = this.budget.permit(Date.now());
-    if (permit.kind === 'budget') this.refused = permit.reading;
+    if (permit.kind === 'budget') this.refused = permit;
     return permit;
   }
 

@@ -73,8 +73,10 @@ async function heldBack(runner: Runner, turn: Turn): Promise<Dispatched | null> 
         error: { kind: 'rate-limited', message: RUNNER_TEXTS.sharedLimit, resetsAt },
       });
     }
-    case 'budget':
-      return dispatch(turn, { type: 'shared-budget-reached', at, reading: permit.reading });
+    case 'budget': {
+      const { reading, more } = permit;
+      return dispatch(turn, { type: 'shared-budget-reached', at, reading, more });
+    }
     case 'leave':
       leaveIt(runner);
       return { turn, effects: [] };

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { countersOf } from '../../engine/counters.ts';
-import { tokens } from '../../engine/events.ts';
+import { type EventOf, tokens } from '../../engine/events.ts';
 import { type Allowance, addRunUsage, exactCost, type RunUsage, type Spent } from '../../engine/policy/budget.ts';
 import type { RunnerEventOf, Tell } from '../../engine/runner-event.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
@@ -37,13 +37,18 @@ export interface RunnerOptions {
   readonly requiresProof: boolean;
 }
 
+/** The shared budget is used up. */
+export interface OverBudget extends Pick<EventOf<'shared-budget-reached'>, 'reading' | 'more'> {
+  readonly kind: 'budget';
+}
+
 /** Answer to whether an agent run may start, for loops that share a budget and an account. */
 export type Permit =
   /** `allowance`: what is left for all of them. */
   | { readonly kind: 'go'; readonly allowance?: Allowance }
   /** The account is at its rate limit until then (ISO-8601 UTC). */
   | { readonly kind: 'hold'; readonly until: string }
-  | { readonly kind: 'budget'; readonly reading: string }
+  | OverBudget
   /** The supervisor takes the loop elsewhere or has ended it: the runner exits, and the loop can be resumed. */
   | { readonly kind: 'leave' };
 

@@ -62,7 +62,7 @@ export function end(
 /** Returns the command in a message that continues the work, so that report and explanation name the same one. */
 function nextCommand(why: Message | string): StateOf<'ended'>['ended']['next'] {
   const advice = typeof why === 'string' ? [] : (why.advice ?? []);
-  const found = advice.find(({ command }) => ['start', 'restart', 'resume'].includes(command));
+  const found = advice.find(({ command }) => ['start', 'restart', 'resume', 'run --resume'].includes(command));
   return found && { command: found.command, ...(found.options && { options: found.options }) };
 }
 

@@ -313,7 +313,7 @@ export const rareEvent: fc.Arbitrary<
       budget: { name: 'max_cost' as const, used: 1, limit: 1, text: '$1 of $1', more: '2' },
     }),
   },
-  { weight: 1, arbitrary: fc.constant({ type: 'shared-budget-reached' as const, reading: '$1 of $1' }) },
+  { weight: 1, arbitrary: fc.constant({ type: 'shared-budget-reached' as const, reading: '$1 of $1', more: {} }) },
   {
     weight: 2,
     arbitrary: fc.record({

@@ -12,7 +12,7 @@ test('the loops of a shared budget are stopped once together they have used it',
   budget.note('a', { costUsd: 1.5, tokens: 10 });
   assert.equal(budget.permit(1).kind, 'go');
   budget.note('b', { costUsd: 1.5, tokens: 10 });
-  assert.deepEqual(budget.permit(1), { kind: 'budget', reading: '$3.00 of $3.00' });
+  assert.deepEqual(budget.permit(1), { kind: 'budget', reading: '$3.00 of $3.00', more: { 'max-cost': '6' } });
 });
 
 test('a loop that ended before its first run has cost nothing, and one whose cost is unknown stops all', () => {
