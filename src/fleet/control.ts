@@ -4,7 +4,7 @@ import { show } from '../state/process/program.ts';
 import { advise, RalphError } from '../text/message.ts';
 import { shellWord } from '../text/quote.ts';
 import { DEFAULT_ACCOUNT, envelopeOf, type FleetKey, jobIdOf, type Submission } from './job.ts';
-import { CONTROL_TEXTS, FLEET_TEXTS } from './messages.ts';
+import { CONTROL_TEXTS, FLEET_TEXTS, noWorkerText } from './messages.ts';
 import type { FleetServer } from './queue/connect.ts';
 import { addLoop, type FleetLoop, isPaused, type LoopProgress, loopNamed, loopStatus } from './queue/loop-index.ts';
 import { type CommandKind, MOST_TEXT, sendCommand } from './queue/loop-streams.ts';
@@ -26,7 +26,7 @@ export function controlsOf(loop: Pick<FleetLoop, 'state' | 'result' | 'progress'
   const { state, result } = loop;
   if (state === 'forgotten' || result?.outcome === 'complete') return [];
   if (state !== 'ended' && state !== 'failed') return ['steer', 'pause', 'cancel'];
-  if (isUsedUp(loop)) return [];
+  if (usedUp(loop) !== null) return [];
   return isPaused(result) ? ['resume'] : ['retry'];
 }
 
@@ -34,16 +34,19 @@ export function controlsOf(loop: Pick<FleetLoop, 'state' | 'result' | 'progress'
 export async function wayOn(server: FleetServer, loop: FleetLoop): Promise<string | null> {
   const { loopId, result } = loop;
   if (result?.outcome === 'complete') return null;
-  return isUsedUp(loop) ? inAnotherLoop(server, loop) : `fleet ${isPaused(result) ? 'resume' : 'retry'} ${loopId}`;
+  return usedUp(loop) !== null
+    ? inAnotherLoop(server, loop)
+    : `fleet ${isPaused(result) ? 'resume' : 'retry'} ${loopId}`;
 }
 
 /** Returns the command for a loop that continues from what this one published, with the options of this one. */
 async function inAnotherLoop(server: FleetServer, loop: FleetLoop): Promise<string> {
   const { task, repository, result, account } = loop;
+  const isOut = usedUp(loop) === ITERATIONS;
   const job = await server.job(account, loop.loopId, loop.generation);
   const { contract, needs, publish = 'branch' } = (job && envelopeOf(job.data)?.submission) ?? {};
   const pairs = (values: Readonly<Record<string, string>> = {}): string[] =>
-    Object.entries(values).flatMap(([key, value]) => (key === 'max_iterations' ? [] : [`${key}=${value}`]));
+    Object.entries(values).flatMap(([key, value]) => (isOut && key === 'max_iterations' ? [] : [`${key}=${value}`]));
   const options: Readonly<Record<string, readonly string[]>> = {
     repo: [repository],
     base: result?.branch ? [result.branch] : [],
@@ -54,13 +57,16 @@ async function inAnotherLoop(server: FleetServer, loop: FleetLoop): Promise<stri
     integrate: publish === 'branch' ? [] : [publish === 'none' ? 'none' : 'pr'],
   };
   const words = Object.entries(options).flatMap(([name, all]) => all.map((each) => ` --${name} ${shellWord(each)}`));
-  return `fleet add ${shellWord(task)}${words.join('')} --max-iterations N`;
+  return `fleet add ${shellWord(task)}${words.join('')}${isOut ? ' --max-iterations N' : ''}`;
 }
 
-/** Returns whether a loop has used all iterations of its terms, which no command changes. */
-function isUsedUp({ result, progress }: Pick<FleetLoop, 'result' | 'progress'>): boolean {
+const ITERATIONS = 'all iterations';
+
+/** Returns what a loop has used up of its terms, which no command changes; null if it can continue. */
+function usedUp({ result, progress }: Pick<FleetLoop, 'result' | 'progress'>): string | null {
   const most = progress?.maxIterations ?? 0;
-  return most > 0 && result !== null && result.iterations >= most;
+  if (most > 0 && result !== null && result.iterations >= most) return ITERATIONS;
+  return result?.usedUp ? 'the budget' : null;
 }
 
 /** Signs a request to a loop and sends it; `text` is the message of `steer`. Throws RalphError if the loop does not accept it. */
@@ -76,9 +82,10 @@ export async function controlLoop(member: FleetMember, id: string, kind: FleetCo
   if (kind === 'retry') {
     if (result?.outcome === 'complete') throw new RalphError('refused', FLEET_TEXTS.ended(id, 'complete'));
     if (state !== 'ended' && state !== 'failed') throw new RalphError('refused', FLEET_TEXTS.notEnded(id, state));
-    if (!isUsedUp(loop)) return nextGeneration(member, loop);
+    const what = usedUp(loop);
+    if (what === null) return nextGeneration(member, loop);
     const way = await inAnotherLoop(member.server, loop);
-    throw new RalphError('refused', advise(FLEET_TEXTS.usedUp(id), 'Continue in another loop', way));
+    throw new RalphError('refused', advise(FLEET_TEXTS.usedUp(id, what), 'Continue in another loop', way));
   }
   return command(member, loop, kind, text);
 }
@@ -94,7 +101,8 @@ async function command(member: FleetMember, loop: FleetLoop, kind: CommandKind, 
   }
   await sendCommand(server, key, { kind, text, loop: loopId, generation, by: `${userInfo().username}@${hostname()}` });
   if (state === 'waiting') await promote(await server.job(account, loopId, generation));
-  return { message: CONTROL_TEXTS[kind], generation };
+  const said = state === 'working' || kind === 'steer' ? CONTROL_TEXTS[kind] : CONTROL_TEXTS[`${kind}Later` as const];
+  return { message: (await server.hasWorker(account)) ? said : `${said} ${noWorkerText(account)}`, generation };
 }
 
 /** Ends the delay of a job. One that a worker has just taken has no delay, and its holder reads the command. */

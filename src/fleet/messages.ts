@@ -61,7 +61,7 @@ export const FLEET_TEXTS = {
     `settings of the repository start programs or widen permissions:\n${lines.map((line) => `  ${line}`).join('\n')}\nAgree to them with --yes.`,
   ended: (id: string, outcome: string): string => `${id} has ended (${outcome}).`,
   notEnded: (id: string, state: string): string => `${id} is ${state}; only a loop that has ended can be retried.`,
-  usedUp: (id: string): string => `${id} has used all iterations of its terms, which do not change.`,
+  usedUp: (id: string, what: string): string => `${id} has used ${what} of its terms, which do not change.`,
   notPaused: (id: string, state: string): string => `${id} is ${state}, not paused.`,
   forgotten: (id: string): string =>
     `the queue no longer has the job of ${id}. Queue it again: ralph-loop fleet doctor --requeue --repo URL ${id}`,
@@ -76,8 +76,15 @@ export const CONTROL_TEXTS = {
   steer: 'The agent receives it at its next tool call, or with its next prompt.',
   pause: 'The loop pauses after the current iteration.',
   cancel: 'The loop is cancelled as soon as its worker reads this, usually within a second.',
+  pauseLater: 'The loop pauses as soon as a worker takes it.',
+  cancelLater: 'The loop is cancelled as soon as a worker takes it.',
   again: 'The loop is queued again from its last checkpoint.',
 } as const;
+
+/** Says that nothing happens to the loops of an account until someone starts a worker. */
+export function noWorkerText(account: string): string {
+  return `No worker of the account ${account} is connected. Start one: ralph-loop fleet worker --account ${account}`;
+}
 
 /** Reasons for the end or wait of a loop, and messages of a worker. */
 export const WORKER_TEXTS = {

@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { controlLoop } from '../../src/fleet/control.ts';
+import { controlLoop, controlsOf } from '../../src/fleet/control.ts';
 import { FleetKey, jobIdOf } from '../../src/fleet/job.ts';
+import { reserve } from '../../src/fleet/queue/budget.ts';
 import { FleetServer, loadPackages, queueOf } from '../../src/fleet/queue/connect.ts';
-import { addLoop, fleetStatus, type LoopProgress, type LoopResult } from '../../src/fleet/queue/loop-index.ts';
+import {
+  addLoop,
+  fleetStatus,
+  type LoopProgress,
+  type LoopResult,
+  loopNamed,
+  loopStatus,
+} from '../../src/fleet/queue/loop-index.ts';
 import { FLEET_KEY, type Fleet, fleet } from '../support/fleet/fleet.ts';
 import { aSubmission } from '../support/fleet/submission.ts';
+import { until } from '../support/until.ts';
 
 const KEY = new FleetKey(FLEET_KEY);
 const id = (at: number): string => `a-${String(at).padStart(10, '0')}`;
@@ -124,4 +133,56 @@ test('the same work that is added again after its end is another loop beside the
     loops.map(({ loopId, state }) => `${loopId} ${state}`),
     [`${id(1)} queued`, `${id(0)} ended`],
   );
+});
+
+test('status and commands say that no worker serves a loop; control: with one, they do not', async (t) => {
+  const { f } = await queued(t, 1);
+  const alone = /No worker of the account default is connected\. Start one: ralph-loop fleet worker --account default/;
+  const one = f.ask(['status', id(0)]);
+  assert.match(one.stdout, alone);
+  assert.match(one.stdout, /^state +queued$/m);
+  assert.match(f.ask(['status']).stdout, alone);
+  assert.equal(f.ask(['status', id(0), '--json']).json['hasWorker'], false);
+  assert.match(
+    f.ask(['pause', id(0)]).stdout,
+    new RegExp(`^The loop pauses as soon as a worker takes it\\. ${alone.source}`),
+  );
+  const cancelled = f.ask(['cancel', id(0)]).stdout;
+  assert.match(cancelled, new RegExp(`^The loop is cancelled as soon as a worker takes it\\. ${alone.source}`));
+  const other = f.worker('other', ['--account', 'other']);
+  await until('it waits for loops', () => other.said().includes('waiting for loops of the account other'));
+  assert.match(f.ask(['status']).stdout, alone, 'it serves another account');
+  // It serves another repository, so the loop stays.
+  const worker = f.worker('one', ['--repo', '/another/repository']);
+  await f.reaches(id(0), 'waits', ({ state }) => state === 'waiting');
+  for (const words of [['status'], ['status', id(0)], ['steer', id(0), 'Go on.']])
+    assert.doesNotMatch(f.ask(words).stdout, /No worker/, words.join(' ') + worker.said());
+});
+
+test('status answers from a server that takes no writes', async (t) => {
+  const { f, server } = await queued(t, 1);
+  await reserve(server, 'a:1:1', { costUsd: 2, tokens: 10 }, 1, { maxCostUsd: null, maxTokens: null });
+  await reserve(server, 'a:1:2', { costUsd: 3, tokens: 10 }, 600_000, { maxCostUsd: null, maxTokens: null });
+  assert.equal(f.ask(['status']).code, 0);
+  await f.redis.ask('CONFIG', 'SET', 'maxmemory', '1');
+  for (const words of [['status'], ['status', id(0)], ['logs', id(0)]]) {
+    const { code, stdout, stderr } = f.ask(words);
+    assert.equal(code, 0, stderr);
+    if (words.length === 1) assert.match(stdout, /^Spent: \$2\.00, 10 tokens; reserved .* \$3\.00\.$/m);
+  }
+  assert.match(f.ask(['cancel', id(0)]).stderr, /OOM/, 'control: a command that writes');
+});
+
+test('a loop that has used its own budget continues in another one, and a retry is refused', async (t) => {
+  const q = await queued(t, 2);
+  const { f, server } = q;
+  await end(q, 'budget-exhausted', { usedUp: true, branch: `ralph/${id(0)}` });
+  await end(q, 'budget-exhausted');
+  const another = new RegExp(`fleet add '\\S+' --repo \\S+ --base '?ralph/${id(0)}'?(?! .*max-iterations)`);
+  assert.match(f.ask(['status', id(0)]).stdout, another);
+  const refused = f.ask(['retry', id(0)]);
+  assert.match(refused.stderr, /has used the budget of its terms, which do not change/);
+  assert.match(refused.stderr, another);
+  assert.deepEqual(controlsOf(await loopStatus(server, await loopNamed(server, id(0)))), []);
+  assert.equal(f.ask(['retry', id(1)]).code, 0, 'control: an unknown cost, which a retry accepts');
 });

@@ -2,7 +2,7 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Submission } from '../../fleet/job.ts';
-import { FLEET_TEXTS } from '../../fleet/messages.ts';
+import { FLEET_TEXTS, noWorkerText } from '../../fleet/messages.ts';
 import { addLoop, loopNamed } from '../../fleet/queue/loop-index.ts';
 import { prepareSubmissions } from '../../fleet/submission-terms.ts';
 import { sha256 } from '../../state/hash-contract.ts';
@@ -52,6 +52,8 @@ export async function addTasks(context: FleetContext): Promise<number> {
     if (isHere && sha256(readFileSync(own)) !== task.digest) err(withPrefix(FLEET_TEXTS.differs(task.path, from.ref)));
     queued.push({ id, task: task.path, branch: `ralph/${id}` });
   }
+  const account = accountOf(context);
+  if (!(await server.hasWorker(account))) err(withPrefix(noWorkerText(account)));
   context.answer({ success: true, loops: queued }, () => queued.map(({ id }) => id).join('\n'));
   return 0;
 }

@@ -1,7 +1,8 @@
 import { wayOn } from '../../fleet/control.ts';
-import { FLEET_TEXTS } from '../../fleet/messages.ts';
+import { FLEET_TEXTS, noWorkerText } from '../../fleet/messages.ts';
 import { fleetSpent } from '../../fleet/queue/budget.ts';
-import { type FleetLoop, fleetStatus, loopNamed, loopStatus, refusedJobs } from '../../fleet/queue/loop-index.ts';
+import type { FleetServer } from '../../fleet/queue/connect.ts';
+import { type FleetLoop, fleetStatus, loopNamed, loopStatus, OVER, refusedJobs } from '../../fleet/queue/loop-index.ts';
 import { programName } from '../../state/process/program.ts';
 import { printable, table } from '../../term/format.ts';
 import { counted, countText, dollarText } from '../../text/figures.ts';
@@ -18,13 +19,15 @@ export async function showStatus(context: FleetContext): Promise<number> {
   if (positionals.length > 0) {
     const loop = await loopStatus(server, await loopNamed(server, idOf(context)));
     const way = await wayOn(server, loop);
-    answer(loop, () => oneLoop(loop, way).join('\n'));
+    const alone = await unserved(server, [loop]);
+    answer({ ...loop, hasWorker: alone.length === 0 }, () => [...oneLoop(loop, way), ...alone].join('\n'));
     return 0;
   }
   const isAll = context.values['all'] === true;
   const list = await fleetStatus(server, isAll || !context.forPeople ? Number.POSITIVE_INFINITY : MOST);
   const { loops, total } = list;
   const [spent, refused] = [await fleetSpent(server), await refusedJobs(server)];
+  const alone = await unserved(server, loops);
   const counts = list.counts ?? countsOf(loops);
   answer({ counts, spent, refused, loops }, () => {
     const wanted = loops.filter(({ state }) => isAll || (state !== 'ended' && state !== 'forgotten'));
@@ -39,9 +42,17 @@ export async function showStatus(context: FleetContext): Promise<number> {
         .map(([id, count]) => `Refused ${counted(count, 'time')}, not signed by this fleet: ${printable(id)}`),
       ...(shown.length === 0 ? [] : ['', table(shown.map(rowOf))]),
       ...(hidden > 0 ? [FLEET_TEXTS.hidden(hidden)] : []),
+      ...alone,
     ].join('\n');
   });
   return 0;
+}
+
+/** Names each account of these loops that has loops to work on, but no worker. */
+async function unserved(server: FleetServer, loops: readonly FleetLoop[]): Promise<string[]> {
+  const accounts = new Set(loops.flatMap(({ state, account }) => (OVER.has(state) ? [] : [account])));
+  const said = [...accounts].map(async (account) => ((await server.hasWorker(account)) ? [] : [noWorkerText(account)]));
+  return (await Promise.all(said)).flat();
 }
 
 function countsOf(loops: readonly FleetLoop[]): Record<string, number> {
@@ -74,8 +85,9 @@ function rowOf(loop: FleetLoop): string[] {
   return cells.map(printable);
 }
 
-/** Returns the loop's cost; null if unknown, for example because its agent does not report it. */
+/** Returns the loop's cost, which is 0 before a worker has claimed it; null if unknown, as when its agent does not tell it. */
 export function costOf({ progress, result }: FleetLoop): number | null {
+  if ((progress?.attempt ?? 0) === 0) return 0;
   const { costUsd, tokens } = result ?? progress ?? { costUsd: null, tokens: 0 };
   return costUsd === 0 && tokens === 0 ? null : costUsd;
 }

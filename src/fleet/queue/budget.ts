@@ -37,7 +37,6 @@ for i = 1, #held, 2 do
 end
 cost = cost + (redis.call('HGET', KEYS[1], 'cost') or 0)
 tokens = tokens + (redis.call('HGET', KEYS[1], 'tokens') or 0)
-if ARGV[1] == '' then return {1, cost, tokens} end
 local c, k, life, maxCost, maxTokens = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 if (maxCost >= 0 and cost + c > maxCost) or (maxTokens >= 0 and tokens + k > maxTokens) then return {0, cost, tokens} end
 redis.call('HSET', KEYS[2], ARGV[1], string.format('%d %d %d', c, k, now + life))
@@ -73,12 +72,27 @@ export async function settle({ redis }: FleetServer, id: string, used: Amount): 
   await redis.eval(SETTLE, 2, KEYS.spent, KEYS.reserved, id, micro(used.costUsd), Math.ceil(used.tokens));
 }
 
+/** Reads at one instant. A script, because a full server refuses transactions. */
+const READ = `
+local spent = redis.call('HMGET', KEYS[1], 'cost', 'tokens')
+local t = redis.call('TIME')
+return {t[1] * 1000 + math.floor(t[2] / 1000), spent[1] or '0', spent[2] or '0', unpack(redis.call('HVALS', KEYS[2]))}
+`;
+
+/** Returns what is spent and reserved, as the next reservation counts it. Only reads. */
 export async function fleetSpent({ redis }: FleetServer) {
-  const none = ['', 0, 0, 0, -1, -1];
-  const [, all = 0, tokens = 0] = (await redis.eval(RESERVE, 2, KEYS.spent, KEYS.reserved, ...none)) as number[];
-  const [cost, used] = await redis.hmget(KEYS.spent, 'cost', 'tokens');
-  const spent = { costUsd: Number(cost ?? 0) / MICRO, tokens: Number(used ?? 0) };
-  return { ...spent, reserved: { costUsd: all / MICRO - spent.costUsd, tokens: tokens - spent.tokens } };
+  const answer = (await redis.eval(READ, 2, KEYS.spent, KEYS.reserved)) as (string | number)[];
+  const [now = 0, cost, tokens, ...held] = answer;
+  const spent = { cost: Number(cost), tokens: Number(tokens) };
+  const reserved = { cost: 0, tokens: 0 };
+  for (const reservation of held) {
+    const [micros = 0, count = 0, untilAt = 0] = String(reservation).split(' ').map(Number);
+    const sum = untilAt <= Number(now) ? spent : reserved;
+    sum.cost += micros;
+    sum.tokens += count;
+  }
+  const inDollars = (sum: typeof spent): Amount => ({ costUsd: sum.cost / MICRO, tokens: sum.tokens });
+  return { ...inDollars(spent), reserved: inDollars(reserved) };
 }
 
 function micro(dollars: number): number {

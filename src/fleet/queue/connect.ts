@@ -126,6 +126,12 @@ export class FleetServer {
     return this.queue(account).getJob(jobIdOf({ loopId, generation }));
   }
 
+  /** Returns whether a worker of the account is connected; true if the server does not say. */
+  async hasWorker(account: string): Promise<boolean> {
+    const count = this.queue(account).getWorkersCount();
+    return (await count.catch(() => 1)) > 0;
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#queues.values()].map((queue) => queue.close()));
     this.redis.disconnect();

@@ -19,7 +19,8 @@ interface LoopEntry extends Readonly<Record<'loopId' | (typeof TEXTS)[number], s
 
 /** Throws RalphError `refused` if the fleet's members use another key. */
 export async function checkKey({ redis }: FleetServer, key: FleetKey): Promise<void> {
-  await redis.setnx(KEYS.keyCheck, key.fingerprint);
+  // Written only where it is missing: a server that takes no writes can still be read.
+  if ((await redis.get(KEYS.keyCheck)) === null) await redis.setnx(KEYS.keyCheck, key.fingerprint);
   if ((await redis.get(KEYS.keyCheck)) !== key.fingerprint) throw new RalphError('refused', FLEET_TEXTS.otherKey);
 }
 
@@ -132,6 +133,8 @@ export const loopResult = z.object({
   sha: z.string().nullable(),
   /** Published branch; null if there is none. */
   branch: z.string().nullable(),
+  /** Present if its own budget is used up: queued again, it would end at once. */
+  usedUp: z.literal(true).optional(),
   reason: z.string(),
   report: z.string(),
 });

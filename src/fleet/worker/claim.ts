@@ -127,6 +127,7 @@ async function finish(
   const { kind, message, sha: published } = await publish(ws, { branch, how, base: base.ref, report, expected });
   if (kind === 'unreachable') throw new RalphError('state-io', GIT_TEXTS.refused(message));
   const { lastState } = describeLoop(loopFiles(ws.dir, submission.name, env), env);
+  const ended = lastState?.status === 'ended' ? lastState.ended : null;
   const isToCompare = outcome === 'complete' && published !== null && lastState !== null;
   const unlike = isToCompare ? await unlikeAtEnd(ws, lastState.loopId, published) : [];
   const isDelivered = (kind === 'none' || kind === 'pushed') && unlike?.length === 0;
@@ -141,7 +142,9 @@ async function finish(
     outcome,
     // Only what was verified is delivered.
     verified: outcome === 'complete' && isDelivered && isVerified(lastState),
-    ...(lastState?.status === 'ended' && lastState.ended.proof && { proof: lastState.ended.proof }),
+    ...(ended?.proof && { proof: ended.proof }),
+    // A larger limit, which the terms do not allow, is all that would continue it.
+    ...(outcome === 'budget-exhausted' && ended?.next?.options && { usedUp: true }),
     iterations: meta.iteration,
     sha,
     costUsd: meta.spent.costUsd,

@@ -142,7 +142,7 @@ function Loops({ rows, total, access }: LoopsProps) {
   const isLess = known.length < rows.length || rows.some(({ isCostPartial }) => isCostPartial);
   const spent = costText(known.length === 0 ? null : known.reduce((sum, each) => sum + each), isLess);
   const what = rows.every(({ tasks }) => tasks !== undefined) ? 'run' : 'loop';
-  return html`<h1>${total > rows.length ? `The newest ${rows.length} of ${counted(total, what)}` : counted(rows.length, what)} <span class="dim">${spent} in total</span></h1>
+  return html`<h1>${total > rows.length ? `${rows.length} of ${counted(total, what)}` : counted(rows.length, what)} <span class="dim">${spent} in total</span></h1>
     <div class="filters">
       <div role="group" aria-label="Which loops">${FILTERS.map(([value, label]) => html`<button aria-pressed=${filter === value} onClick=${() => setFilter(value)}>${label} <span class="dim">${value === 'all' ? matches.length : matches.filter((row) => groupOf(row) === value).length}</span></button>`)}</div>
       <label>Find <input type="search" value=${word} onInput=${(event: Event) => setWord((event.target as HTMLInputElement).value)} /></label>

@@ -174,7 +174,7 @@ test('the dashboard of a fleet says how many loops its list leaves out, and whet
   // The control: a list that is complete.
   await page.waitForSelector('h1:has-text("200 loops")');
   await add(200);
-  await page.waitForSelector('h1:has-text("The newest 200 of 201 loops")');
+  await page.waitForSelector('h1:has-text("200 of 201 loops")');
   await page.waitForSelector('.link.open:has-text("live")');
   await counts(page, '.loops li', (count) => count >= 200);
   assert.equal(await page.locator('.loops li').count(), 200);

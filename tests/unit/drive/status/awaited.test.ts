@@ -66,7 +66,7 @@ test('status says how long a client that records no dialogs is silent; control: 
   assert.ok(transcriptPath !== null);
   const live = () => describeLoop(project.files, project.env).live as Status & LiveLoop;
   const silence = () => live().silentSince;
-  const written = new Date(Date.now() - 180_000);
+  const written = new Date(1_000 * Math.floor(Date.now() / 1_000) - 180_000);
   utimesSync(transcriptPath, written, written);
   assert.equal(silence(), undefined, 'control: Claude Code says that it works');
   rmSync(join(project.directory, '..', 'client', 'sessions'), { recursive: true });
