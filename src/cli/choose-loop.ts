@@ -4,6 +4,7 @@ import { isDriverAlive } from '../drive/control/ownership.ts';
 import { type ProjectRun, projectRuns } from '../drive/parallel/batch.ts';
 import { describeLoop, describeProject, type LoopReport, loopNames } from '../drive/status/loop-report.ts';
 import { HOOK_TEXTS } from '../drive/turn/messages.ts';
+import { keptFiles } from '../drive/worktree/remove-worktree.ts';
 import { projectOfLoop, worktreePlaces } from '../drive/worktree/worktree-place.ts';
 import { isUnjoined } from '../engine/initial-state.ts';
 import type { LoopState, StateOf } from '../engine/schema/state.ts';
@@ -12,7 +13,7 @@ import { LOOP_NAME, type LoopFiles, loopFiles, type ReadState, readState } from 
 import { withPrefix } from '../state/process/program.ts';
 import { runFiles } from '../state/task-folder/run-files.ts';
 import { readRunState } from '../state/task-folder/run-state.ts';
-import { endedState, lastArchived } from '../state/with-state.ts';
+import { endedState, lastArchived, listArchive } from '../state/with-state.ts';
 import { projectPath } from '../task/project-file.ts';
 import {
   CHECKLIST_FILE,
@@ -126,6 +127,12 @@ export function endedLast({ projectDir, env }: Where, path: string | null): Loop
   return latest ?? null;
 }
 
+/** Returns the loop whose archive is meant: the named one, else the default one, or the last one if that has no archive. */
+export function loopOfArchive(context: CommandContext): LoopFiles {
+  const isAny = context.files.name === null && listArchive(context.files).length === 0;
+  return (isAny ? endedLast(context, null)?.files : undefined) ?? context.files;
+}
+
 /** Returns the loop of this name or on this path that has not ended and whose state file is missing or corrupt; else null. */
 export function lostOn({ projectDir, env }: Where, path: string): LoopReport | null {
   const isOn = ({ lost, files }: LoopReport): boolean =>
@@ -227,6 +234,18 @@ export function activeText(path: string, status?: string): Message {
 
 export function noLoop(text: string): never {
   throw new RalphError('no-loop', advise(text, 'List the loops', 'list'));
+}
+
+/** Throws `no-loop` for the path of a task, or a name, without a loop; says where the journals are if its worktree was removed. */
+export function noLoopOn({ projectDir, env }: Where, path: string): never {
+  const name = basename(hasFolder(taskKind(path)) ? dirname(path) : path);
+  const kept = keptFiles(projectDir, name, env).find(({ events }) => existsSync(events));
+  if (kept === undefined) return noLoop(`no loop has worked on ${path}.`);
+  const read = `report --project ${quoted(relative(process.cwd(), kept.projectDir))}`;
+  throw new RalphError(
+    'no-loop',
+    advise(`The worktree of the loop ${name} was removed; its journals remain.`, 'Read them', read),
+  );
 }
 
 /** Resolves links; for a missing file, those of its folder. */
@@ -334,7 +353,7 @@ export function tellOfRun(context: CommandContext, ofPlan = ''): void {
   if (found === null) return;
   const { title, plan, status, why } = found.run;
   const name = endedLast(context, null)?.files.name;
-  const about = name == null ? '' : ` This is about its loop ${name}.`;
+  const about = name == null ? '' : ` This is about ${found.members.has(name) ? 'its' : 'the'} loop ${name}.`;
   const how = plan === null ? '' : ofPlan;
   const several = advise(`The last run, ${title}, has several tasks.${about}${how}`, 'See them', 'status');
   context.err(withPrefix(status === 'unreadable' ? why : several));

@@ -89,6 +89,13 @@ test('an undo of integrated work names the command that takes it back', (t) => {
   assert.match(p.ralph(['undo', 'c']).stderr, /No ended loop named c was found here/);
 });
 
+test('an undo after a run whose worktrees are gone does not call another loop one of its loops', (t) => {
+  const p = repository(t, ['a', 'b', 'c']);
+  p.ralph(['run', 'jobs/c', '--worktree', '--plain', '--agent', 'true']);
+  assert.equal(run(p, [...jobs(['a', 'b']), '--integrate', 'merge']).code, 0);
+  assert.match(p.ralph(['undo', '--dry-run']).stderr, /The last run, .* This is about the loop c\./);
+});
+
 test('an unfinished merge is named at the start, refuses a plan, and keeps work apart', (t) => {
   const p = repository(t, ['a', 'b']);
   p.write('PLAN.md', '- [ ] **Task 1: One**\n  - Scope: `one.txt`\n  - Acceptance: it is there\n');

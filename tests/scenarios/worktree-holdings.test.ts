@@ -89,6 +89,16 @@ test('a worktree with something of its user is not removed without a yes; contro
   }
   assert.equal(p.ralph(['worktree', 'remove', 'fix']).code, 0);
   assert.equal(existsSync(tree(p)), false);
+  for (const words of [
+    ['explain', 'fix'],
+    ['logs', 'jobs/fix'],
+    ['report', 'fix'],
+  ]) {
+    const kept = /the loop fix was removed; its journals remain\. Read them: .* report --project (\S+)\.$/m;
+    const [, folder = ''] = kept.exec(p.ralph(words).stderr) ?? [];
+    assert.match(p.ralph(['explain', '--project', folder]).stdout, /^Loop fix: complete/, words[0]);
+  }
+  assert.match(p.ralph(['explain', 'other']).stderr, /no loop has worked on other\./, 'control');
 });
 
 test('the loop’s own files in a folder of the repository are none of its user, also without .git', (t) => {

@@ -13,7 +13,7 @@ import { hasFolder, taskKind } from '../../task/task-file.ts';
 import { instantText, printable, table } from '../../term/format.ts';
 import { counted } from '../../text/figures.ts';
 import { advise, RalphError } from '../../text/message.ts';
-import { activeText, endedLast, isTaskAt, liveLoopsOn, taskPlace } from '../choose-loop.ts';
+import { activeText, isTaskAt, liveLoopsOn, loopOfArchive, taskPlace } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { doneText } from '../show/run-text.ts';
 import { pruneArchive } from './prune-archive.ts';
@@ -85,8 +85,7 @@ function keptText({ tasks }: Run): string {
 
 function listing(context: CommandContext): number {
   const { projectDir, env, answer, now, atTerminal } = context;
-  const isAny = context.files.name === null && listArchive(context.files).length === 0;
-  const files = (isAny ? endedLast(context, null)?.files : undefined) ?? context.files;
+  const files = loopOfArchive(context);
   const notices = readNotices(files);
   const of = (state: LoopState) => notices.filter(({ loopId }) => loopId === state.loopId);
   const archived: ArchivedFile[] = listArchive(files).map(({ file, content }) => ({
@@ -136,7 +135,8 @@ function row({ file, loop }: ArchivedFile, at: string): string[] {
 }
 
 function printState(context: CommandContext, wanted: string): number {
-  const { files, json, out } = context;
+  const { json, out } = context;
+  const files = loopOfArchive(context);
   const kept = archivedRuns(context).find(({ file }) => file === wanted || file === `${wanted}.json`);
   if (kept !== undefined) {
     if (kept.run === null) out(`${kept.file} contains no run.`);

@@ -11,7 +11,7 @@ import { exportRun } from '../../state/task-folder/run-state.ts';
 import { lastArchived } from '../../state/with-state.ts';
 import { columnsOf } from '../../term/write-text.ts';
 import { advise, RalphError } from '../../text/message.ts';
-import { chosenLoop, endedLast, liveLoops, liveLoopsOn, noLoop, onePath, taskPlace } from '../choose-loop.ts';
+import { chosenLoop, endedLast, liveLoops, liveLoopsOn, noLoopOn, onePath, taskPlace } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent, placeForAgent } from '../refuse-agent.ts';
 import { iterationTable, journalLine } from '../show/journal-line.ts';
@@ -123,7 +123,7 @@ function loopOn(context: CommandContext, path: string): LoggedLoop {
   if (liveLoopsOn(context, path).length > 0) return { files: chosenLoop(context, 'logs', path) };
   const ended = endedLast(context, path);
   if (ended?.lastLoop) return { files: ended.files, loopId: ended.lastLoop.loopId };
-  return noLoop(`no loop has worked on ${taskPlace(context.projectDir, path).taskPath}.`);
+  return noLoopOn(context, taskPlace(context.projectDir, path).taskPath);
 }
 
 /** Copies the run of a task folder into a new folder. Throws RalphError for every misuse. */

@@ -13,7 +13,7 @@ import { callHere, show } from '../../state/process/program.ts';
 import { printable } from '../../term/format.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { isBefore, localTime } from '../../text/time.ts';
-import { chosenLoop, chosenRun, endedLast, liveLoopsOn, lostOn, noLoop, pathOrLoop } from '../choose-loop.ts';
+import { chosenLoop, chosenRun, endedLast, liveLoopsOn, lostOn, noLoopOn, pathOrLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { journalLine } from './journal-line.ts';
 import { afterEnd, EXPLAIN_TEXTS, type Explained, explainLive } from './messages.ts';
@@ -202,7 +202,7 @@ function explainedLoop(context: CommandContext): LoopReport {
   const { env } = context;
   const path = pathOrLoop(context, 'explain');
   if (path !== null && liveLoopsOn(context, path).length === 0)
-    return lostOn(context, path) ?? endedLast(context, path) ?? noLoop(`no loop has worked on ${path}.`);
+    return lostOn(context, path) ?? endedLast(context, path) ?? noLoopOn(context, path);
   const report = describeLoop(chosenLoop(context, 'explain', path), env);
   if (path !== null || report.files.name !== null || report.found.kind !== 'absent') return report;
   return endedLast(context, null) ?? report;

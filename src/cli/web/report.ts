@@ -12,7 +12,16 @@ import { REPORTS } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
-import { chosenLoop, chosenRun, endedLast, liveLoopsOn, noLoop, onePath } from '../choose-loop.ts';
+import {
+  chosenLoop,
+  chosenRun,
+  endedLast,
+  liveLoopsOn,
+  loopOfArchive,
+  noLoop,
+  noLoopOn,
+  onePath,
+} from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { openInBrowser } from './open-in-browser.ts';
 import { archivedLoop, presentLoop, shownLoop } from './shown-loop.ts';
@@ -65,11 +74,13 @@ function reportedLoop(context: CommandContext): ShownLoop {
   const files = isName || word === null ? loopFiles(project, name, env) : context.files;
   const path = isName ? null : word;
   const { archived } = values;
-  if (typeof archived === 'string')
-    return archivedLoop(files, archived) ?? noLoop(`there is no archived loop ${archived}.`);
+  if (typeof archived === 'string') {
+    const kept = word === null && name === null ? loopOfArchive(context) : files;
+    return archivedLoop(kept, archived) ?? noLoop(`there is no archived loop ${archived}.`);
+  }
   if (path !== null && liveLoopsOn(context, path).length === 0) {
     const ended = endedLast(context, path);
-    return (ended && shownLoop(ended.files)) ?? noLoop(`no loop has worked on ${path}.`);
+    return (ended && shownLoop(ended.files)) ?? noLoopOn(context, path);
   }
   const chosen = files.name === null ? chosenLoop(context, 'report', path) : files;
   const found = presentLoop(chosen);

@@ -414,6 +414,13 @@ test('a report names the archived loop that is asked for', async (t) => {
     status: 'circuit-open',
   });
   assert.match((await commandHere(p, ['report', 'dates', '--archived', 'x'])).stderr, /there is no archived loop x/);
+  const [listed = ''] = (await commandHere(p, ['archive'])).stdout.split(' ');
+  assert.equal(
+    (await commandHere(p, ['report', '--archived', listed, '--json'])).json['loopId'],
+    loopId,
+    'as it is listed',
+  );
+  assert.match((await commandHere(p, ['archive', 'show', listed])).stdout, new RegExp(loopId));
 });
 
 test('the copy that init puts into a project says where report and dashboard are, and lists its commands', async (t) => {
