@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { askUnderPins, placesOf } from './git-view.ts';
 import { type GitAnswer, type GitOptions, partsOf, runGit } from './run-git.ts';
@@ -71,11 +71,20 @@ export async function checkOut(
   // git-lfs keeps its files in the repository's folder, outside commits.
   const large = ['lfs.storage', join(view === null ? '' : placesOf(view).gitDir, 'lfs')] as const;
   const written = await runGit(copy, ['read-tree', '--reset', '-u', commit], own, [large]);
-  const entries = listed(await runGit(copy, ['ls-files', '-z', '--stage'], own));
+  const entries = listed(await runGit(copy, ['ls-files', '-z', '-t', '--stage'], own));
   if (written.kind !== 'answer' || entries === null) return null;
-  const modules = entries
-    .filter((entry) => entry.startsWith('160000 '))
-    .map((entry) => entry.slice(entry.indexOf('\t') + 1));
+  const paths = (kind: RegExp): string[] =>
+    entries.filter((entry) => kind.test(entry)).map((entry) => entry.slice(entry.indexOf('\t') + 1));
+  // A sparse checkout leaves these out, and yet the project has them, such as what the agent has made there.
+  const beside = paths(/^S (?!160000)/).filter((path) => existsSync(join(top, path)));
+  if (beside.length > 0) {
+    const list = join(gitDir, 'beside');
+    writeFileSync(list, beside.join('\0'));
+    const words = ['checkout', '--ignore-skip-worktree-bits', `--pathspec-from-file=${list}`, '--pathspec-file-nul'];
+    const more = await runGit(copy, ['--literal-pathspecs', ...words], own, [large]);
+    if (more.kind !== 'answer') return null;
+  }
+  const modules = paths(/^. 160000 /);
   const files = await Promise.all(modules.map((path) => filesOfModule(join(top, path), path, options)));
   return files.flat();
 }
