@@ -268,9 +268,10 @@ mkdir -p work; echo done > work/2.txt; fi\n`;
   assert.deepEqual(p.git('ls-files', 'work').trim().split('\n'), ['work/1.txt', 'work/2.txt']);
 });
 
-test('a task whose folder a sparse checkout leaves out is verified and committed with its files', (t) => {
-  const checks = ['test -f work/1.txt', 'test ! -e aside/a'].map((run) => `  - ${run}\n`).join('');
-  const p = planPlace(t, `---\nvalidation:\n${checks}---\n${task(1)}`);
+test('tasks whose folder a sparse checkout leaves out are verified and committed with their files', (t) => {
+  const checks = ['test -n "$(ls work/*.txt)"', 'test ! -e aside/a'].map((run) => `  - '${run}'\n`).join('');
+  const tasks = [1, 2].map((id) => task(id).replace('`work`', `\`work/${id}.txt\``));
+  const p = planPlace(t, `---\nvalidation:\n${checks}---\n${tasks.join('')}`);
   mkdirSync(join(p.dir, 'aside'));
   writeFileSync(join(p.dir, 'aside/a'), 'x');
   mkdirSync(join(p.dir, 'src'));
@@ -278,9 +279,14 @@ test('a task whose folder a sparse checkout leaves out is verified and committed
   p.git('add', '-A');
   p.git('commit', '-q', '-m', 'Files');
   p.git('sparse-checkout', 'set', 'src');
-  const { code, stdout } = p.run(null);
-  assert.equal(code, 0, stdout);
-  assert.match(p.git('show', '--name-only', '--format=', 'HEAD'), /^work\/1\.txt$/m);
+  const begin = p.git('rev-parse', 'HEAD').trim();
+  for (const how of [[], ['--fresh', '--parallel', '2']]) {
+    const { code, stdout } = p.run(null, ...how);
+    assert.equal(code, 0, stdout);
+    assert.doesNotMatch(stdout, /outside the scope|does not fit/);
+    assert.match(p.git('show', '--name-only', '--format=', 'HEAD'), /^work\/2\.txt$/m);
+    p.git('reset', '-q', '--hard', begin);
+  }
 });
 
 test('a repository that git cannot open is named, without advice to create another in it', (t) => {

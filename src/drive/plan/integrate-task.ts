@@ -4,7 +4,7 @@ import type { CheckResult } from '../../engine/events.ts';
 import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
-import { changeByGit } from '../../task/git/run-git.ts';
+import { changeByGit, partsOf } from '../../task/git/run-git.ts';
 import { holdPlan, type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
 import { RalphError } from '../../text/message.ts';
 import type { OpenTask, TaskMove } from '../records/open-task-file.ts';
@@ -163,6 +163,11 @@ export async function switchTree(
   // With the work in the index, git removes and replaces exactly the files that differ.
   await git(place, ['read-tree', work]);
   await git(place, ['read-tree', '--reset', '-u', merged]);
+  // This has removed the work outside a sparse checkout.
+  const differing = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=d', main.tip, merged];
+  const files = partsOf(await git(place, differing)).map((path) => `:(top,literal)${path}`);
+  const back = ['checkout', '--ignore-skip-worktree-bits', '--pathspec-from-file=-', '--pathspec-file-nul'];
+  if (files.length > 0) await git(place, back, files.join('\0'));
   await git(place, ['reset', '--quiet']);
   for (const { path, content } of kept) {
     const own = join(projectDir, path);

@@ -224,12 +224,13 @@ async function openView(
   const isKnown = known !== null && isIndexOf(folder, known);
   if (readRegularFile(join(folder, HEAD), 100) !== `${head}\n`) writeFileSync(join(folder, HEAD), `${head}\n`);
   if (!isKnown || known.commit !== head) {
-    const merged = isKnown && (await ask(['read-tree', '-m', head])).kind === 'answer';
-    if (!merged) {
+    // Unlike read-tree, this knows which files a sparse checkout leaves out.
+    const read = () => ask(['reset', '--quiet', head, '--', ':/']);
+    if (!isKnown || (await read()).kind !== 'answer') {
       // Another program wrote the index, a killed process left a lock, or only the repository can read it.
       for (const path of [index, `${index}.lock`]) removeIfThere(path);
-      const read = await ask(['read-tree', head]);
-      if (read.kind !== 'answer') return async () => read;
+      const anew = await read();
+      if (anew.kind !== 'answer') return async () => anew;
     }
     keep();
   }
