@@ -163,6 +163,10 @@ test('status of a paused and of a waiting loop says until when and why', async (
   });
   const idle = (await commandHere(p, ['status', '--json'])).json;
   assert.deepEqual([idle['waitingUntil'], idle['waitingFor']], [until, 'idle']);
+  assert.match((await commandHere(p, ['status'])).stdout, /^The loop is idle; it wakes in /, 'control');
+  changeState(p, { sessionId: 's', clientPid: spawnSync('/bin/sh', ['-c', 'exit 0']).pid, clientStartedAt: null });
+  assert.match((await commandHere(p, ['status'])).stdout, /^The loop is interrupted\./, 'no process waits any more');
+  changeState(p, { clientPid: null });
   changeState(p, {
     status: 'waiting',
     waiting: { since, until, delayMs: 1, last: false, woken: false, seen: null, why: 'pace' },

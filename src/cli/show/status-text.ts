@@ -117,7 +117,7 @@ function stateText(status: LiveLoop, at: string): string {
     const { reason, resumesAt } = status.paused;
     return pausedText(reason, status.finishing) + (resumesAt === null ? '' : `, until ${instantText(resumesAt, at)}`);
   }
-  if (status.waitingUntil !== null) {
+  if (status.waitingUntil !== null && status.status !== 'interrupted') {
     const [why, next] = WAITS[status.waitingFor ?? 'idle'];
     const left = elapsed(at, status.waitingUntil);
     return left > 0 ? `${why}; ${next} in ${formatDuration(left)}` : why;

@@ -55,7 +55,10 @@ export async function sessionStart(context: DriverContext): Promise<HookAnswer |
       const goesOn = status === 'running' || status === 'waiting';
       return goesOn ? toNewContext(withPrefix(HOOK_TEXTS.carriedOver(iteration, maxIterations)), context) : null;
     }
-    return input.source === 'startup' && !wanted ? toNewContext(null, context) : null;
+    // The client that exited may have been told of the pause, but not this one.
+    const paused = current.state.status === 'paused' ? withPrefix(current.state.paused.message) : null;
+    if (input.source === 'startup' && !wanted) return toNewContext(paused, context);
+    return paused === null ? null : { systemMessage: paused };
   }
   const { mode, iteration } = current.state;
   if (input.source !== 'startup' || wanted || mode !== 'hook' || clientAlive(current.state)) return null;

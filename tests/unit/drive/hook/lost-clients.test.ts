@@ -80,6 +80,18 @@ test('a prompt of the user in a session that a new client resumed interrupts not
   }
 });
 
+test('a client that continues the conversation of a paused loop is told how to resume', async (t) => {
+  for (const isPaused of [true, false]) {
+    const project = aProject(t);
+    await inSecondIteration(project);
+    exits(project);
+    if (isPaused) operate(project.files, FORMER, new Date().toISOString(), () => ({ kind: 'pause' }));
+    const answer = await sessionStart(aHook(project, 'SessionStart', { source: 'resume' }, NEXT));
+    if (isPaused) assert.match(answer?.systemMessage ?? '', /^ralph-loop: Paused by the user\. Resume/);
+    else assert.equal(answer, null, 'control');
+  }
+});
+
 /** The transcript of the loop's session ends with these entries, of after its last prompt. */
 async function endsWith(project: Project, ...entries: readonly object[]): Promise<void> {
   await inSecondIteration(project);
