@@ -6,6 +6,8 @@ export interface LintedTask extends PlanTask {
   readonly acceptance: readonly string[];
   /** Text of the task except title, acceptance, scope and dependencies, with one line per paragraph and list item. */
   readonly prose: string;
+  /** List item without its line end. */
+  readonly text: string;
 }
 
 export type PlanRule =
@@ -37,8 +39,8 @@ export interface PlanProblem {
 const MOST_SENTENCES = 3;
 const MOST_CHARACTERS = 600;
 const MOST_SCOPES = 20;
-/** Pattern for prose, or for a word that names no folder. */
-const WORDS = /\s|^(?:all|any|anything|everything|everywhere|various|tbd|todo|\?+)$/i;
+/** Pattern for a word that names no folder. */
+const WORDS = /^(?:all|any|anything|everything|everywhere|various|tbd|todo|\?+)$/i;
 /** Pattern for paths outside the project, links, addresses, and paths with line numbers. */
 const NO_PATH = /^~|^[a-z]:[\\/]|(?:^|[\\/])\.\.(?:[\\/]|$)|\]\(|:\/\/|:\d+(?:[-:,]\d+)*$/i;
 
@@ -122,7 +124,8 @@ function incomplete(task: LintedTask): PlanProblem[] {
     const message = `${task.id} has no scope: it may change every file. Add "- Scope:" with paths.`;
     found.push(problem(task, 'missing-scope', message, 'warning'));
   }
-  const vague = task.scope.filter((entry) => WORDS.test(entry) || NO_PATH.test(entry));
+  const isProse = (entry: string): boolean => /\s/.test(entry) && !task.text.includes(`\`${entry}\``);
+  const vague = task.scope.filter((entry) => WORDS.test(entry) || NO_PATH.test(entry) || isProse(entry));
   if (vague.length > 0) {
     const message = `the scope of ${task.id} has entries that are not paths in the project: ${vague.map((entry) => `"${entry}"`).join(', ')}. Write each in backticks, relative to the project, such as "src/a.ts".`;
     found.push(problem(task, 'vague-scope', message, 'warning'));

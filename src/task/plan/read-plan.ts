@@ -10,8 +10,6 @@ import { isField, readFields, readHead, type TopItem, topItems } from './task-fi
 
 export interface PlanFileTask extends LintedTask {
   readonly notes: readonly string[];
-  /** List item without its line end. */
-  readonly text: string;
   /** Offset of the mark in its box, in UTF-16 units. */
   readonly boxAt: number;
 }

@@ -131,9 +131,11 @@ test('reports a scope that is not a path in the project', () => {
     'everything',
     'all',
     'TBD',
+    'My Notes.md',
+    '`all`',
   ])
     assert.deepEqual(told(`- [ ] **Task 1: t**\n  - Scope: ${odd}\n  - Acceptance: a`, 'vague-scope'), [1], odd);
-  for (const good of ['src/a..b', './x', '/x', 'app/[id]', '@acme/all', 'test'])
+  for (const good of ['src/a..b', './x', '/x', 'app/[id]', '@acme/all', 'test', '`docs/My Notes.md`'])
     assert.deepEqual(told(`- [ ] **Task 1: t**\n  - Scope: ${good}\n  - Acceptance: a`, 'vague-scope'), [], good);
 });
 
