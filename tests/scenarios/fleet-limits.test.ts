@@ -76,6 +76,21 @@ test('a claim first reserves 1.5 times what an iteration cost, and a late settle
   assert.deepEqual(await reservations('c', 600_000).next(), { costUsd: 8, tokens: 350_000 });
 });
 
+test('a loop that has used its own budget is not queued again, but continued in another one', async (t) => {
+  const f = await fleet(t, { tasks: TASKS.slice(0, 1), agent: '#!/bin/sh\n' });
+  const { env, billed } = billing(f, [{ end: 'ok', messages: [[DOLLARS_A_RUN * 1_000_000, 0, 0, 0]] }]);
+  const words = ['--permission-mode', 'acceptEdits', '--max-cost', '1.5'];
+  const id = f.ask(['add', 'jobs/a', '--repo', f.remote, ...words]).stdout.trim();
+  const worker = f.worker('one', [], env);
+  assert.equal((await f.ended(id)).outcome, 'budget-exhausted', worker.said());
+  const another = /fleet add '?jobs\/a\/RALPH\.md'? .*--set '?budget\.max_cost=1\.5'?(?!.*max-iterations)/;
+  assert.match(f.ask(['status', id]).stdout.replace(/\n +/g, ' '), another);
+  const refused = f.ask(['retry', id]);
+  assert.match(refused.stderr, /has used the budget of its terms, which do not change/);
+  assert.match(refused.stderr, another);
+  assert.equal(billed()[0], 2_000_000);
+});
+
 test('the cost of an ended loop includes its last iteration', async (t) => {
   const keys = 'max_iterations: 2';
   const f = await fleet(t, { tasks: [{ name: 'a', keys }], agent: '#!/bin/sh\n' });

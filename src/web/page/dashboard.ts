@@ -140,7 +140,9 @@ function Loops({ rows, total, access }: LoopsProps) {
   const shown = filter === 'all' ? matches : matches.filter((row) => groupOf(row) === filter);
   const known = rows.flatMap(({ costUsd }) => costUsd ?? []);
   const isLess = known.length < rows.length || rows.some(({ isCostPartial }) => isCostPartial);
-  const spent = costText(known.length === 0 ? null : known.reduce((sum, each) => sum + each), isLess);
+  const sum = known.reduce((sum, each) => sum + each, 0);
+  // "At least $0.00" would say nothing.
+  const spent = costText(isLess && sum === 0 ? null : sum, isLess);
   const what = rows.every(({ tasks }) => tasks !== undefined) ? 'run' : 'loop';
   return html`<h1>${total > rows.length ? `${rows.length} of ${counted(total, what)}` : counted(rows.length, what)} <span class="dim">${spent} in total</span></h1>
     <div class="filters">
