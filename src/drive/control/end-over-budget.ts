@@ -14,6 +14,7 @@ import { withState } from '../../state/with-state.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
+import type { Cancellation } from './ownership.ts';
 
 interface Moment {
   readonly at: string;
@@ -40,7 +41,9 @@ export function endOverBudget(
     if (reached === null) return { next: 'keep', result: null };
     const over = { type: 'budget-reached', at, budget: reached.reading } as const;
     const { state, effects } = transition(reached.state, over, policy);
-    writeRecord(files.cancellation, { loopId: state.loopId, sessionId: state.sessionId });
+    const { loopId, sessionId } = state;
+    const why = state.status === 'ended' && { why: state.ended.message };
+    writeRecord(files.cancellation, { loopId, sessionId, ...why } satisfies Cancellation);
     return { next: state, result: { before: current.state, ended: state, effects } };
   });
   if (done === null) return null;

@@ -159,13 +159,21 @@ export function launcherGone(env: NodeJS.ProcessEnv): boolean {
   return launcher !== null && !isAlive(launcher);
 }
 
-/** Returns whether the loop of this session was cancelled during its turn. */
-export function isCancelled(files: LoopFiles, env: NodeJS.ProcessEnv, sessionId: string): boolean {
+/** Marker of a loop that ended while its session may still be working; `why` is absent if its user cancelled it. */
+export type Cancellation = Pick<LoopState, 'loopId' | 'sessionId'> & { readonly why?: string };
+
+/** Returns the marker of the loop of this session if the loop ended during the session's turn; null if it did not. */
+export function cancellationOf(
+  files: LoopFiles,
+  env: NodeJS.ProcessEnv,
+  sessionId: string,
+): Partial<Cancellation> | null {
   // Checks for the file first: the exception for a missing one takes longest.
-  if (!existsSync(files.cancellation)) return false;
-  const marked = readRecord<LoopState>(files.cancellation);
-  if (marked === null) return false;
-  return marked.sessionId === sessionId || (marked.sessionId === null && marked.loopId === env['RALPH_LOOP_ID']);
+  if (!existsSync(files.cancellation)) return null;
+  const marked = readRecord<Cancellation>(files.cancellation);
+  const isOurs =
+    marked?.sessionId === sessionId || (marked?.sessionId === null && marked.loopId === env['RALPH_LOOP_ID']);
+  return isOurs ? marked : null;
 }
 
 /** Removes the marker at the end of the turn, a message of the user, or a start: the cancelled loop is over then. */

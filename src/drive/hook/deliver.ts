@@ -7,7 +7,7 @@ import { applyFlagFiles } from '../control/operate.ts';
 import { type DriverContext, ownership, routersOwn, runnersOwn } from '../control/ownership.ts';
 import { recordEffects } from '../records/apply-effects.ts';
 import { projectionOf } from '../records/status-projection.ts';
-import { announcement, HOOK_TEXTS } from '../turn/messages.ts';
+import { announcement } from '../turn/messages.ts';
 import { changeOwnLoop } from './own-loop.ts';
 import { turnEnds } from './tool-answer.ts';
 
@@ -26,7 +26,7 @@ export function endIfDue(
   if (hasFlag && applyFlagFiles(files, env, now(), contract, { isOurs })) return turnEnds();
   if (loop.turn === 'user') return null;
   const spent = endOverBudget(files, loop, contract, { at: now(), transcriptPath: input.transcriptPath });
-  return spent === null ? null : turnEnds(spent, HOOK_TEXTS.budgetUsed(spent));
+  return spent === null ? null : turnEnds(spent);
 }
 
 /**

@@ -12,6 +12,7 @@ export const TOOL_TEXTS = {
   cancelledStop: 'The loop was cancelled.',
   toolFailed: (message: string): string =>
     `ralph-loop refused this call because evaluating it failed: ${message} Try again, or end your turn and report it.`,
+  over: (why: string): string => `${why} End your turn.`,
   cancelled: 'The user cancelled this loop: stop working on it and end your turn.',
   timeIsUp: 'Time is up: end your message with what is done and what is next. The next iteration continues from there.',
   budgetIsUp: ({ name, text }: BudgetReading): string =>
@@ -22,9 +23,11 @@ export function denied(rule: string, message: string): HookAnswer {
   return { hookSpecificOutput: denial(`[blocked by guardrail: ${rule}] ${message}`) };
 }
 
-/** Returns the answer that ends the turn, with the texts for the user and the agent. */
-export function turnEnds(stop: string = TOOL_TEXTS.cancelledStop, reason: string = TOOL_TEXTS.cancelled): HookAnswer {
-  return { continue: false, stopReason: withPrefix(stop), hookSpecificOutput: denial(reason) };
+/** Returns the answer that ends the turn of a loop that is over; `why` is absent if its user cancelled it. */
+export function turnEnds(why?: string): HookAnswer {
+  const reason = why === undefined ? TOOL_TEXTS.cancelled : TOOL_TEXTS.over(why);
+  const stopReason = withPrefix(why ?? TOOL_TEXTS.cancelledStop);
+  return { continue: false, stopReason, hookSpecificOutput: denial(reason) };
 }
 
 function denial(reason: string): NonNullable<HookAnswer['hookSpecificOutput']> {

@@ -11,7 +11,7 @@ import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
 import { findLoop, loopFiles, loopNamesIn, readContract } from '../../state/loop-files.ts';
 import { runFilesOf } from '../../task/task-file.ts';
 import { asSentence } from '../../text/quote.ts';
-import { type DriverContext, isCancelled, rulesApply } from '../control/ownership.ts';
+import { cancellationOf, type DriverContext, rulesApply } from '../control/ownership.ts';
 import { guardRules } from './guard-context.ts';
 import { type Guarded, guardedLoop } from './guarded-loop.ts';
 import type { CallOfLoop } from './observe.ts';
@@ -54,7 +54,8 @@ interface Asked extends CallOfLoop {
 /** Reads, decides and records a tool call, and delivers steering. Throws if it cannot decide; the call is then denied. */
 export async function preToolUse(context: DriverContext): Promise<HookAnswer | null> {
   const { sessionId } = context.input;
-  if (isCancelled(context.files, context.env, sessionId)) return turnEnds();
+  const over = cancellationOf(context.files, context.env, sessionId);
+  if (over !== null) return turnEnds(over.why);
   const call = toolCall(context.input);
   const writes = mayWrite(call.name);
   let loop: Guarded | 'none' = 'unreadable';

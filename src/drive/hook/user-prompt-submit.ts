@@ -6,7 +6,13 @@ import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { liveContract, lostBy } from '../../state/evidence/evidence.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { examineAll } from '../control/examine-protected.ts';
-import { callingClient, clearCancellation, type DriverContext, isCancelled, sameClient } from '../control/ownership.ts';
+import {
+  callingClient,
+  cancellationOf,
+  clearCancellation,
+  type DriverContext,
+  sameClient,
+} from '../control/ownership.ts';
 import { lostTurn } from '../control/present-state.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
 import { bind, dispatchOwn, ownLoop } from './own-loop.ts';
@@ -20,7 +26,7 @@ export async function userPromptSubmit(context: DriverContext): Promise<HookAnsw
   if (typeof context.input.raw['agent_id'] === 'string') return null;
   const { promptId, prompt, sessionId, transcriptPath } = context.input;
   const by = isNotification(prompt) ? 'notification' : CONTINUATION.test(prompt ?? '') ? 'continuation' : 'user';
-  if (by === 'user' && isCancelled(context.files, context.env, sessionId)) clearCancellation(context.files);
+  if (by === 'user' && cancellationOf(context.files, context.env, sessionId) !== null) clearCancellation(context.files);
   const [found, client] = [ownLoop(context), callingClient(context)];
   // When this client continued its conversation, another client, now gone, still held the loop.
   const isOther = found !== null && client.clientPid !== null && !sameClient(found, client);

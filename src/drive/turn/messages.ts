@@ -72,7 +72,6 @@ export const HOOK_TEXTS = {
   exportCap:
     'The client ends a turn after 8 blocks without a tool call: start it with CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0, or use the launcher.',
   checksGivenUp: 'Checks were cancelled because the loop was stopped or paused.',
-  budgetUsed: (message: string): string => `${message} End your turn.`,
 } as const;
 
 export const START_TEXTS = {

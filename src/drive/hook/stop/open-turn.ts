@@ -13,9 +13,10 @@ import { DEFAULT_TASK } from '../../../task/task-file.ts';
 import type { DriverContext } from '../../control/ownership.ts';
 import {
   boundLoop,
+  type Cancellation,
   callingClient,
+  cancellationOf,
   drivenElsewhere,
-  isCancelled,
   isHeldByAnother,
   loopOfSession,
   ownership,
@@ -27,11 +28,12 @@ import { type Loaded, loadedUnder, newTurn, type Turn } from '../../turn/turn.ts
 export type OpenedTurn =
   | { readonly turn: Turn }
   | { readonly answer: HookAnswer | null }
-  | { readonly cancelled: true };
+  | { readonly cancelled: Partial<Cancellation> };
 
-/** Loads this session's own loop under the lock, with its state restored if necessary, unless the loop was cancelled. */
+/** Loads this session's own loop under the lock, with its state restored if necessary, unless it ended during the turn. */
 export function openTurn(context: DriverContext, signal: Turn['signal'], deadline: number): OpenedTurn {
-  if (isCancelled(context.files, context.env, context.input.sessionId)) return { cancelled: true };
+  const cancelled = cancellationOf(context.files, context.env, context.input.sessionId);
+  if (cancelled !== null) return { cancelled };
   const loop = withState<LoadedLoop>(context.files, (current) => {
     const found = loadLoop(current, context);
     return { next: found.kind === 'loop' ? found.loaded.state : 'keep', result: found };

@@ -47,7 +47,8 @@ export async function stop(context: DriverContext, { timeoutMs, signal }: StopOp
     if (waited === 'over') opened = open();
     if ('answer' in opened) return opened.answer;
     const isWaiting = typeof waited === 'object';
-    if ('cancelled' in opened || (!isWaiting && endsByFlag(opened.turn, context))) return afterCancel(context);
+    if ('cancelled' in opened) return afterCancel(context, opened.cancelled.why);
+    if (!isWaiting && endsByFlag(opened.turn, context)) return afterCancel(context);
     const { turn, effects } = isWaiting ? waited : await endOfTurn(opened.turn, context);
     const answer = await runEffects(turn, driver, effects);
     // A state that was lost during a wait or check is named now, since no further Stop may come.
@@ -72,9 +73,9 @@ function endsByFlag(turn: Turn, context: DriverContext): boolean {
 }
 
 /** Keeps the marker while subagents continue in the background, so that their calls stay refused. */
-function afterCancel({ files, input }: DriverContext): HookAnswer {
+function afterCancel({ files, input }: DriverContext, why: string = TOOL_TEXTS.cancelledStop): HookAnswer {
   if (!input.backgroundTasks.some(({ running, command }) => running && command === null)) clearCancellation(files);
-  return { systemMessage: withPrefix(TOOL_TEXTS.cancelledStop) };
+  return { systemMessage: withPrefix(why) };
 }
 
 /** Ends the turn, unless something else has ended it or its loop cannot continue. */

@@ -6,6 +6,7 @@ import { operate } from '../../../../src/drive/control/operate.ts';
 import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { describeLoop } from '../../../../src/drive/status/loop-report.ts';
 import type { HookAnswer } from '../../../../src/hosts/hook-io/stdio.ts';
+import { after } from '../../../../src/text/time.ts';
 import { AT, aHook, aStop, type Project, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
 import { aTaskFolder, JOB, type TaskFolder } from '../../../support/drive/folder-project.ts';
 
@@ -16,10 +17,10 @@ function aLiveLoop(t: TestContext): TaskFolder {
   return project;
 }
 
-function call(project: Project, session = 'session-1'): Promise<HookAnswer | null> {
+function call(project: Project, session = 'session-1', clock = { now: () => AT }): Promise<HookAnswer | null> {
   const payload = { tool_name: 'Read', tool_input: { file_path: 'a' }, tool_use_id: 'c', cwd: project.directory };
   const context = aHook(project, 'PreToolUse', { ...payload, session_id: session }, JOB);
-  return preToolUse({ ...context, now: () => AT });
+  return preToolUse({ ...context, ...clock });
 }
 
 const ended = ({ files }: Project) => describeLoop(files, {}).lastLoop;
@@ -94,6 +95,19 @@ test('a Stop whose loop is cancelled while it waits for background work says so'
   assert.equal(existsSync(project.files.cancellation), true, 'kept for the subagent that works on');
   assert.match((await aStop(project, {}, JOB))?.systemMessage ?? '', /The loop was cancelled/);
   assert.equal(existsSync(project.files.cancellation), false);
+});
+
+test('further calls and the Stop of a turn whose loop has used its budget name the budget, not a cancel', async (t) => {
+  const project = aTaskFolder(t, 'budget: {max_time: 1h}');
+  rewrite(project, { clientPid: process.pid, clientStartedAt: null });
+  const later = { now: () => after(AT, 2 * 3_600_000) };
+  for (const time of ['the call at which it ends', 'a call asked for at the same time']) {
+    const answer = await call(project, 'session-1', later);
+    assert.match(`${answer?.stopReason}`, /budget max_time is exhausted/, time);
+    const reason = answer?.hookSpecificOutput?.permissionDecisionReason ?? '';
+    assert.match(reason, /max_time is exhausted.* End your turn\./, time);
+  }
+  assert.match((await aStop(project, {}, JOB))?.systemMessage ?? '', /budget max_time is exhausted/);
 });
 
 test('the agent cannot raise a flag by a file tool or by a shell command that the parser reads', async (t) => {
