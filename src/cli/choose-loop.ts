@@ -181,9 +181,11 @@ export function onlyOf<T extends BriefLoop>(loops: readonly T[], what: string, u
 export function loopToResume(context: CommandContext, command: string): LoopFiles {
   const { projectDir, env } = context;
   const usage = command === 'resume' ? 'resume NAME' : `${command} --resume --task ${PATH_OR_NAME}`;
-  const left = liveLoops(context).filter(
+  const idle = liveLoops(context).filter(
     ({ files, found }) => found.kind !== 'loop' || isDriverAlive(files, found.state) !== true,
   );
+  // A loop that awaits consent cannot be resumed.
+  const left = idle.filter(({ status }) => status !== 'awaiting-consent');
   const all = describeProject(projectDir, env);
   const lost = all.flatMap(({ files, found, lost }) =>
     lost === null || found.kind !== 'absent' ? [] : [{ ...lost, name: files.name, status: 'interrupted' }],
@@ -199,7 +201,8 @@ export function loopToResume(context: CommandContext, command: string): LoopFile
   if (first.some(({ name }) => name === null)) return context.files;
   // Loops in worktrees continue only by the command that finds them by name.
   const resumable = command === 'resume' && own.length === 0 ? incomplete : own;
-  return onlyOf(resumable, 'loops have ended here', usage)?.files ?? loopFiles(projectDir, null, env);
+  const chosenEnded = onlyOf(resumable, 'loops have ended here', usage);
+  return (chosenEnded ?? onlyOf(idle, 'loops are live here', usage))?.files ?? loopFiles(projectDir, null, env);
 }
 
 /** Returns whether no process drives the loop any more; a new driver does not resume a loop that awaits consent. */

@@ -223,6 +223,16 @@ test('start --resume without a name resumes the only ended loop, unless it is co
   assert.equal((await commandHere(p, ['start', '--resume', '--json'])).json['name'], null, 'the default one, as ever');
 });
 
+test('resume takes the loop that can be resumed, not one that awaits consent; control: the only one', (t) => {
+  const p = project(t);
+  p.write('tasks/a/RALPH.md', TASK);
+  p.ralph(['start', '--task', 'tasks/a'], { CLAUDECODE: '1' });
+  assert.match(p.ralph(['resume']).stderr, /An agent requested this loop/);
+  p.write('PROMPT.md', '---\nmax_iterations: 1\nvalidation: ["false"]\n---\nWork.\n');
+  assert.equal(p.ralph(['run', 'PROMPT.md', '--agent', 'true']).code, 2);
+  assert.match(p.ralph(['resume', '--max-iterations', '2']).stdout, /Iteration 2 of 2/);
+});
+
 test('start --consent without a name agrees to the only loop that awaits it, and asks if there are several', async (t) => {
   const p = project(t);
   const agent = { CLAUDECODE: '1' };

@@ -60,8 +60,9 @@ export const RESUME_COMMAND: Command = {
     if (word === null) {
       const left = leftRun(context);
       if (left !== null) return startDriver(left, 'runner', { resume: true }, left.files);
-      // The loop named by --loop or the only live one, else the last ended one.
-      const isLive = context.files.name !== null || liveLoops(context).length > 0;
+      // The loop named by --loop or the only live one, else the last ended one, else the only one that awaits consent.
+      const isLive =
+        context.files.name !== null || liveLoops(context).some(({ status }) => status !== 'awaiting-consent');
       return resumeLoop(context, isLive ? chosenLoop(context, 'resume') : loopToResume(context, 'resume'));
     }
     if (liveLoopsOn(context, word).length > 0) {
