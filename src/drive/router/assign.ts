@@ -16,7 +16,7 @@ import { readOpenTask } from '../records/open-task-file.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { type Prompt, withTurnState } from '../turn/turn.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import { lastSpawn, type Router, readSpawn, type SpawnAnswer } from './router.ts';
+import { lastSpawn, promptPath, type Router, readSpawn, type SpawnAnswer } from './router.ts';
 
 export function assign(router: Router, { assembled }: Prompt): SpawnAnswer {
   const contract = router.turn.loaded.stored?.contract;
@@ -80,11 +80,6 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
     writeRecord(files.spawn, record);
     return { next: 'keep', result: record };
   });
-}
-
-/** Returns the project file that holds the prompt of a loop's last spawn. */
-export function promptPath({ runtimeDir, name }: LoopFiles): string {
-  return join(runtimeDir, `ralph-prompt${name === null ? '' : `.${name}`}.md`);
 }
 
 /** Writes the prompt, which the answer also contains, to a project file for a host that cannot copy it. */

@@ -17,7 +17,6 @@ import { standing } from '../status/ended-loop.ts';
 import { loopNames } from '../status/loop-report.ts';
 import { type Dispatched, dispatch } from '../turn/turn.ts';
 import { rateLimitWait, waitUntil } from '../turn/wait.ts';
-import { promptPath } from './assign.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import { openRouter } from './open-router.ts';
 import type { Router, RouterAnswer, RouterOptions, StopAnswer, WaitAnswer } from './router.ts';
@@ -26,6 +25,7 @@ import {
   countedSpawn,
   isReported,
   lastSpawn,
+  promptPath,
   RouterLeft,
   readSpawn,
   spawnMark,

@@ -116,6 +116,11 @@ export function lastSpawn(files: LoopFiles, state: LoopState): number {
   return told === 0 ? 0 : told + 1;
 }
 
+/** Returns the project file that holds the prompt of a loop's last spawn. */
+export function promptPath({ runtimeDir, name }: LoopFiles): string {
+  return join(runtimeDir, `ralph-prompt${name === null ? '' : `.${name}`}.md`);
+}
+
 export function isReported(record: SpawnRecord, state: LoopState): boolean {
   return record.heard || state.lastTurn?.transcriptMark === spawnMark(record.answer.spawn);
 }
