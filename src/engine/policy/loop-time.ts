@@ -23,7 +23,7 @@ export function onThisClock<S extends LoopState>(state: S, at: string): S {
   return lastDecision === null ? { ...moved, lastRunAt: at } : { ...moved, lastDecision: decidedAt(lastDecision, at) };
 }
 
-/** Returns a decision whose iteration begins anew at this instant. */
+/** Returns a decision whose iteration starts at this instant. */
 export function decidedAt<D extends NonNullable<LoopState['lastDecision']>>(
   { sleptMs: _, ...decision }: D,
   at: string,
