@@ -1,8 +1,9 @@
 import { dirname, join, resolve } from 'node:path';
 import { isFolder } from '../state/files/regular-file.ts';
+import { homeFolder } from '../state/home-folder.ts';
 import { isWithin, repositoryRoot } from '../task/project-file.ts';
 import { LOOP_DIRECTORIES } from '../task/task-file.ts';
-import { RalphError } from '../text/message.ts';
+import { nullIfRefused, RalphError } from '../text/message.ts';
 
 interface ProjectQuestion {
   readonly given: string | null;
@@ -23,12 +24,21 @@ export function projectDirOf({ given, env, cwd, search }: ProjectQuestion): stri
     throw new RalphError('usage', `--project ${given}: no such directory exists.`);
   }
   if (env['CLAUDE_PROJECT_DIR'] && isFolder(env['CLAUDE_PROJECT_DIR'])) return resolve(env['CLAUDE_PROJECT_DIR']);
-  return (search ? markedDir(cwd) : null) ?? cwd;
+  return (
+    (search
+      ? markedDir(
+          cwd,
+          nullIfRefused(() => homeFolder(env)),
+        )
+      : null) ?? cwd
+  );
 }
 
-function markedDir(from: string): string | null {
+function markedDir(from: string, home: string | null): string | null {
   const top = repositoryRoot(from);
   for (let dir = from; ; dir = dirname(dir)) {
+    // A loop that once ran in the home folder does not make every repository below it a part of that project.
+    if (top !== null && top !== dir && dir === home && isWithin(dir, top)) return null;
     // A clone has only the tasks. Outside a repository, a folder of that name may be another program's.
     const hasTasks = top !== null && isWithin(top, dir) && isFolder(join(dir, LOOP_DIRECTORIES));
     if (hasTasks || MARKS.some((mark) => isFolder(join(dir, mark)))) return dir;

@@ -33,6 +33,19 @@ test('the tasks of a clone show its project, and such a folder outside of a repo
   assert.equal(projectDirOf({ ...ask, cwd: other }), other, 'above the repository');
 });
 
+test('a loop that ran in the home folder does not take in the repositories below it', () => {
+  const env = { HOME: join(base, 'user') };
+  const repository = join(env.HOME, 'code', 'app');
+  const notes = join(env.HOME, 'notes');
+  for (const made of [join(repository, '.git'), notes, join(env.HOME, '.claude', 'ralph')])
+    mkdirSync(made, { recursive: true });
+  assert.equal(projectDirOf({ ...ask, env, cwd: repository }), repository);
+  assert.equal(projectDirOf({ ...ask, env, cwd: notes }), env.HOME, 'control: no repository');
+  assert.equal(projectDirOf({ ...ask, env: { HOME: base }, cwd: repository }), env.HOME, 'control: another folder');
+  mkdirSync(join(env.HOME, '.git'));
+  assert.equal(projectDirOf({ ...ask, env, cwd: notes }), env.HOME, 'control: the repository of the home folder');
+});
+
 test('init does not search upwards', () => {
   assert.equal(projectDirOf({ ...ask, search: false }), deep);
 });
