@@ -97,7 +97,7 @@ longTest('a worktree whose task has other settings than the one here is named, w
   const fresh = run(p, [...jobs(names), '--parallel', '2', '--fresh']);
   assert.match(
     fresh.stdout,
-    /settings of jobs\/b\/RALPH\.md in the worktree b are not those here\. Copy .* and resume\. Remove it: .* worktree remove b/,
+    /settings of jobs\/b\/RALPH\.md in the worktree b differ from those here\. Copy .* and resume\. Remove it: .* worktree remove b/,
   );
   p.write('.ralph/worktrees/b/jobs/b/RALPH.md', text);
   assert.match(run(p, ['--resume']).stdout, /^b +Do b\. +complete/m);
