@@ -24,18 +24,12 @@ export function projectDirOf({ given, env, cwd, search }: ProjectQuestion): stri
     throw new RalphError('usage', `--project ${given}: no such directory exists.`);
   }
   if (env['CLAUDE_PROJECT_DIR'] && isFolder(env['CLAUDE_PROJECT_DIR'])) return resolve(env['CLAUDE_PROJECT_DIR']);
-  return (
-    (search
-      ? markedDir(
-          cwd,
-          nullIfRefused(() => homeFolder(env)),
-        )
-      : null) ?? cwd
-  );
+  return (search ? markedDir(cwd, env) : null) ?? cwd;
 }
 
-function markedDir(from: string, home: string | null): string | null {
+function markedDir(from: string, env: NodeJS.ProcessEnv): string | null {
   const top = repositoryRoot(from);
+  const home = nullIfRefused(() => homeFolder(env));
   for (let dir = from; ; dir = dirname(dir)) {
     // A loop that once ran in the home folder does not make every repository below it a part of that project.
     if (top !== null && top !== dir && dir === home && isWithin(dir, top)) return null;
