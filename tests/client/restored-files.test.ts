@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
-import { bash, type MessageReply, steps, text, tool } from '../support/model/scripted-model.ts';
+import { runRunner } from '../support/client/runner.ts';
+import { bash, type MessageReply, status, steps, text, tool } from '../support/model/scripted-model.ts';
 import { IS_LONG, someOf } from '../support/short-form.ts';
+import { until } from '../support/until.ts';
 
 const FRONTMATTER = `max_iterations: 1
 guardrails:
@@ -68,6 +70,49 @@ for (const driver of someOf(['hook', 'runner'] as const, 2)) {
     });
   });
 }
+
+/** Changes a test in a call that its client does not survive. */
+const SPOIL = 'node job.mjs change; kill -9 $PPID';
+
+test('a run whose client dies in a call that changed a protected file restores it before it gives up', async () => {
+  const main = { main: ({ index }: { index: number }) => (index === 0 ? bash(SPOIL) : status(400)) };
+  const options = { standIn: !IS_LONG, frontmatter: FRONTMATTER, files: FILES };
+  await inLoopProject(options, main, async (project) => {
+    const run = await runRunner(project, { env: { RALPH_RETRY_WAIT: '20ms' }, json: false });
+    assert.equal(run.code, 1, run.stdout + run.stderr);
+    assert.equal(project.workspace.read('work.txt'), 'change\n', 'control: the program ran');
+    assert.equal(project.workspace.read('tests/a.test.js'), 'a\n');
+    assert.match(run.stdout, /tests\/a\.test\.js \(changed\): restored at the end of the turn/);
+    assert.equal(project.events('notice.restore').length, 1);
+  });
+});
+
+test('a session whose client dies in a call that changed a protected file restores it, and says so', async () => {
+  const main = steps([bash(SPOIL)]);
+  await inLoopProject({ standIn: !IS_LONG, frontmatter: FRONTMATTER, files: FILES }, main, async (project) => {
+    const run = await project.run();
+    assert.equal(project.workspace.read('work.txt'), 'change\n', 'control: the program ran');
+    assert.equal(project.workspace.read('tests/a.test.js'), 'a\n');
+    assert.match(`${run.said}${run.stdout}${run.stderr}`, /a\.test\.js \(changed\): restored at the end of the turn/);
+  });
+});
+
+for (const driver of ['hook', 'runner'] as const)
+  test(`${driver}: a loop that is cancelled in a call restores what the call has changed so far`, async () => {
+    const main = steps([bash('node job.mjs change; until [ -e over ]; do sleep 0.1; done'), text('over')]);
+    await inLoopProject({ standIn: !IS_LONG, frontmatter: FRONTMATTER, files: FILES }, main, async (project) => {
+      const command = driver === 'runner' ? { command: ['run', '--permission-mode', 'bypassPermissions'] } : {};
+      const running = project.run(command);
+      await until('the call has changed the file', () => project.workspace.has('work.txt'));
+      assert.equal(project.workspace.read('tests/a.test.js'), 'spoiled', 'control');
+      const { code, stdout } = project.main(['cancel']);
+      assert.equal(code, 0);
+      assert.equal(project.workspace.read('tests/a.test.js'), 'a\n');
+      project.workspace.write('over', '');
+      const { said, stdout: shown } = await running;
+      assert.match(`${stdout}${said}${shown}`, /Restored at .*tests\/a\.test\.js \(changed\)/, 'the end report');
+    });
+  });
 
 test('control: without the rule the same programs change the files', async () => {
   const main = steps([bash('node job.mjs change'), bash('node job.mjs create'), text('That was all.')]);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { requestAllowance } from '../../drive/control/allow-request.ts';
 import { continueNow, noLiveLoop, operate, stopCommand } from '../../drive/control/operate.ts';
+import { restoreMidTurn } from '../../drive/control/restore-protected.ts';
 import { followLoop } from '../../drive/records/live-events.ts';
 import { storedEnd } from '../../drive/status/end-report.ts';
 import { standing } from '../../drive/status/ended-loop.ts';
@@ -94,7 +95,7 @@ function controlsOf({ env, now }: CommandContext, files: LoopFiles, left: () => 
     allow: (call) => requestAllowance(files, call),
     interrupt: () => give({ kind: 'pause' }),
     wake: () => void operate(files, env, now(), continueNow),
-    stop: () => void operate(files, env, now(), stopCommand),
+    stop: () => void operate(files, env, now(), stopCommand, { restore: restoreMidTurn }),
     press: left,
   };
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { NEWER_STATE } from '../../drive/control/messages.ts';
 import { loopOfFourKeys, type Operated, operate, stopCommand } from '../../drive/control/operate.ts';
 import { isDriverAlive } from '../../drive/control/ownership.ts';
+import { restoreMidTurn } from '../../drive/control/restore-protected.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
 import { isFinishing, needsMessage } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -53,7 +54,8 @@ function operatorCommand(parts: OperatorCommandParts): Command {
 export function operateOn(files: LoopFiles, parts: Operation, context: CommandContext): number {
   const { env, now, answer } = context;
   const from = { terminal: terminalOf(process.pid), processes: processChain() };
-  const done = operate(files, env, now(), (state) => parts.command(context, state), from);
+  const options = { from, restore: restoreMidTurn };
+  const done = operate(files, env, now(), (state) => parts.command(context, state), options);
   const message = parts.answer(done);
   const { status, iteration } = done.after;
   answer({ success: true, message, status, iteration }, () => message);
@@ -204,7 +206,7 @@ function resetLoop(called: CommandContext): string {
         throw new RalphError('refused', show({ text: `Cannot reset: ${who} is alive.`, advice }, found.state));
       }
       if (isDriverAlive(files, found.state) === true) askToReset(files, found.state);
-      operate(files, env, now(), () => ({ kind: 'cancel' }));
+      operate(files, env, now(), () => ({ kind: 'cancel' }), { restore: restoreMidTurn });
       return `The loop was reset. Its state is in ${files.archiveDir}.`;
     default:
       return found satisfies never;

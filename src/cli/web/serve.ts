@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { operate } from '../../drive/control/operate.ts';
 import { isDriverAlive } from '../../drive/control/ownership.ts';
+import { restoreMidTurn } from '../../drive/control/restore-protected.ts';
 import { memberFiles, projectRuns } from '../../drive/parallel/batch.ts';
 import { loopNames } from '../../drive/status/loop-report.ts';
 import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
@@ -59,10 +60,16 @@ function watchedRuns(projectDir: string, env: NodeJS.ProcessEnv, at: string): Wa
 /** Carries out a request of the page, and records its origin. */
 function control(files: LoopFiles, request: ControlRequest, env: NodeJS.ProcessEnv, at: string): string {
   const { command, answer } = operationOf(request);
-  const done = operate(files, env, at, (state) => {
-    if (request.kind !== 'resume' || isDriverAlive(files, state) !== false) return command(NO_WORDS, state);
-    throw new RalphError('refused', show(advise(DRIVER_ENDED, 'Resume there', 'resume'), state));
-  });
+  const done = operate(
+    files,
+    env,
+    at,
+    (state) => {
+      if (request.kind !== 'resume' || isDriverAlive(files, state) !== false) return command(NO_WORDS, state);
+      throw new RalphError('refused', show(advise(DRIVER_ENDED, 'Resume there', 'resume'), state));
+    },
+    { restore: restoreMidTurn },
+  );
   const { loopId, iteration } = done.before;
   appendEvent(files, { type: 'operator.request', at, loopId, iteration, request: request.kind, from: 'dashboard' });
   return answer(done);

@@ -15,8 +15,10 @@ import { applyEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import type { Cancellation } from './ownership.ts';
+import { restoreMidTurn } from './restore-protected.ts';
 
 interface Moment {
+  readonly env: NodeJS.ProcessEnv;
   readonly at: string;
   /** Transcript of the session's client; null: the one that was last read. */
   readonly transcriptPath: string | null;
@@ -47,6 +49,7 @@ export function endOverBudget(
     return { next: state, result: { before: current.state, ended: state, effects } };
   });
   if (done === null) return null;
+  restoreMidTurn(files, done.before, moment);
   // The iteration in progress is not counted, so only the one before may lack its record.
   projectionOf(files, at).lost(countedBy(done.before));
   applyEffects(files, at, done.effects);
@@ -58,7 +61,7 @@ function reachedIn(
   files: LoopFiles,
   state: LoopState,
   { budget }: Policy,
-  { at, transcriptPath }: Moment,
+  { at, transcriptPath }: Omit<Moment, 'env'>,
 ): { readonly reading: BudgetReading; readonly state: LoopState } | null {
   // A pause lets the agent finish its turn, but not spend without limit.
   if (state.status !== 'running' && !isFinishing(state)) return null;

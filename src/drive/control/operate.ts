@@ -16,6 +16,7 @@ import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { FOUR_KEYS, NEWER_STATE } from './messages.ts';
 import { clientAlive, isDriverAlive } from './ownership.ts';
 import { withLostTurn } from './present-state.ts';
+import type { restoreMidTurn } from './restore-protected.ts';
 
 /** Person behind a command: the controlling terminal (null if there is none) and the ancestry of this process. */
 export interface Person {
@@ -38,13 +39,20 @@ export function continueNow({ status }: LoopState): OperatorCommand {
   return status === 'paused' ? { kind: 'resume', by: 'launcher' } : { kind: 'wake' };
 }
 
-/** Dispatches the user's command to a live loop; `from` is recorded. Throws RalphError `no-loop` if there is none. */
+interface OperateOptions {
+  /** Recorded with the command. */
+  readonly from?: Person | undefined;
+  /** Restores protected files if the command ends the loop; a hook, which looks after each call, does not load it. */
+  readonly restore?: typeof restoreMidTurn | undefined;
+}
+
+/** Dispatches the user's command to a live loop. Throws RalphError `no-loop` if there is none. */
 export function operate(
   files: LoopFiles,
   env: NodeJS.ProcessEnv,
   at: string,
   commandFor: (state: LoopState) => OperatorCommand,
-  from?: Person,
+  { from, restore }: OperateOptions = {},
 ): Operated {
   const done = withState<Operated & { readonly effects: readonly Effect[] }>(files, (current) => {
     if (current.kind !== 'loop') throw noLiveLoop(files, current.kind);
@@ -66,6 +74,7 @@ export function operate(
     const written = (): void => recordEffects(files, at, [...earlier, ...signed]);
     return { next, result: { before, after: next, effects: signed }, written };
   });
+  if (done.after.status === 'ended') restore?.(files, done.before, { env, at });
   // The process that counted the last iteration is dead, so this one has to show it.
   if (done.after.status === 'ended' && isDriverAlive(files, done.before) === false)
     projectionOf(files, at).lost(countedBy(done.before));
@@ -91,7 +100,7 @@ export function noLiveLoop(files: LoopFiles, kind: ReadState['kind']): RalphErro
   return new RalphError('no-loop', about(unusable, { name: files.name, mode: 'hook' }));
 }
 
-interface FlagsOf {
+interface FlagsOf extends Pick<OperateOptions, 'restore'> {
   readonly isOurs: (state: LoopState) => boolean;
   /** No iteration is being decided, so one without a record is lost and shown as lost. */
   readonly isBetweenTurns?: boolean;
@@ -103,7 +112,7 @@ export function applyFlagFiles(
   env: NodeJS.ProcessEnv,
   at: string,
   contract: Contract,
-  { isOurs, isBetweenTurns = false }: FlagsOf,
+  { isOurs, isBetweenTurns = false, restore }: FlagsOf,
 ): boolean {
   const run = runFilesOf(files.projectDir, contract);
   if (run === null) return false;
@@ -112,7 +121,7 @@ export function applyFlagFiles(
   const { stop = false, cancel = false } = orLogged(files, at, 'flags', () => takeFlags(run)) ?? {};
   if (cancel) {
     if (isBetweenTurns) projectionOf(files, at, contract).lost(countedBy(current.state));
-    operate(files, env, at, () => ({ kind: 'cancel', flag: true }));
+    operate(files, env, at, () => ({ kind: 'cancel', flag: true }), { restore });
   } else if (stop) operate(files, env, at, () => ({ kind: 'stop', clientAlive: true, flag: true }));
   return cancel;
 }

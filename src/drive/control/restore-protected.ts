@@ -4,7 +4,7 @@ import { placeholderPaths } from '../../sandbox/placeholders.ts';
 import { appendEvent, recordNotice } from '../../state/event-stream.ts';
 import { type EvidenceOf, isWhole } from '../../state/evidence/evidence.ts';
 import { beginEvidence } from '../../state/evidence/store-evidence.ts';
-import { type LoopFiles, orLogged } from '../../state/loop-files.ts';
+import { findLiveContract, type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { type Examined, type ExamineOptions, examine } from '../../state/snapshot/examine.ts';
 import { finishRestore, type Restored, restoreFiles } from '../../state/snapshot/restore.ts';
 import type { FileChange } from '../../state/snapshot/snapshot.ts';
@@ -57,16 +57,35 @@ function hasBaseline(files: LoopFiles, former: EvidenceOf, unchanged: readonly s
 const placeholdersOf = (files: LoopFiles, { sandbox }: Contract): ReadonlySet<string> | undefined =>
   sandbox && placeholderPaths(files);
 
+interface Moment {
+  readonly env: NodeJS.ProcessEnv;
+  /** ISO-8601 UTC. */
+  readonly at: string;
+  /** True if no hook has recorded the agent's calls, so that any of them may have changed a file. */
+  readonly isUnseen?: boolean;
+}
+
 /** Restores what the agent of a former process changed in its last call, before a resumed loop takes a new snapshot. */
 export function restoreBeforeResume(
   files: LoopFiles,
   state: LoopState,
   contract: Contract,
-  { env, at }: { readonly env: NodeJS.ProcessEnv; readonly at: string },
-): void {
-  const mayBeAgents = mayHaveChanged(files, state);
+  { env, at, isUnseen = false }: Moment,
+): ProtectionReport | null {
+  const mayBeAgents = isUnseen ? () => true : mayHaveChanged(files, state);
   const context = { files, env, now: () => at };
-  restoreProtected(context, { state, contract, found: { when: 'turn' }, depth: 'all', mayBeAgents });
+  return restoreProtected(context, { state, contract, found: { when: 'turn' }, depth: 'all', mayBeAgents });
+}
+
+/**
+ * Restores what an agent changed in a turn that has no end of its own, because client or loop ended in the middle of it.
+ * Called before the loop is archived, which drops the snapshot. Returns the texts for the user. Never throws.
+ */
+export function restoreMidTurn(files: LoopFiles, state: LoopState, moment: Moment): ProtectionReport['toUser'] {
+  const contract = findLiveContract(files, state.loopId)?.contract;
+  if (contract === undefined) return [];
+  const found = orLogged(files, moment.at, 'protection', () => restoreBeforeResume(files, state, contract, moment));
+  return found?.toUser ?? [];
 }
 
 /** Lists the changes of protected and unchanged files that `accept` would adopt, one line each. Changes nothing. */

@@ -25,7 +25,7 @@ export function endIfDue(
   const isOurs = (state: LoopState): boolean => ownership(state, env, input.sessionId) !== 'foreign';
   if (hasFlag && applyFlagFiles(files, env, now(), contract, { isOurs })) return turnEnds();
   if (loop.turn === 'user') return null;
-  const spent = endOverBudget(files, loop, contract, { at: now(), transcriptPath: input.transcriptPath });
+  const spent = endOverBudget(files, loop, contract, { env, at: now(), transcriptPath: input.transcriptPath });
   return spent === null ? null : turnEnds(spent);
 }
 

@@ -12,6 +12,7 @@ import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { RalphError } from '../../text/message.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { operate, stopCommand } from '../control/operate.ts';
+import { restoreMidTurn } from '../control/restore-protected.ts';
 import { notifyOfRun } from '../records/notification.ts';
 import type { OverBudget, Permit } from '../runner/runner.ts';
 import { lastLoopIn, markOfSettings } from '../start/find-task.ts';
@@ -159,7 +160,7 @@ function operateLoop(
   { projectDir, env, name }: Pick<LoopProcessOptions, 'projectDir' | 'env' | 'name'>,
   command: (state: LoopState) => OperatorCommand,
 ): void {
-  operate(worktreeLoop(projectDir, name, env), env, new Date().toISOString(), command);
+  operate(worktreeLoop(projectDir, name, env), env, new Date().toISOString(), command, { restore: restoreMidTurn });
 }
 
 /** Counts what concurrent loops have used, and holds all of them at a rate limit of their account. */

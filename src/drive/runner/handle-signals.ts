@@ -6,6 +6,7 @@ import { onSignals } from '../../state/process/signals.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
 import { RalphError } from '../../text/message.ts';
 import { operate } from '../control/operate.ts';
+import { restoreMidTurn } from '../control/restore-protected.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { dispatch } from '../turn/turn.ts';
 import { RUNNER_TEXTS } from './messages.ts';
@@ -87,7 +88,7 @@ function stopNow(runner: Runner): void {
 }
 
 function steerBy({ files, options }: Runner, command: Parameters<typeof operate>[3]): void {
-  operate(files, options.env, now(), command);
+  operate(files, options.env, now(), command, { restore: restoreMidTurn });
 }
 
 /** Leaves the loop as it is, to be resumed; if it has ended meanwhile, it stays ended. */

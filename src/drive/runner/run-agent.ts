@@ -10,12 +10,13 @@ import { lastWhere } from '../../state/event-stream.ts';
 import { noticesOf } from '../../state/loop-files.ts';
 import { identityOf } from '../../state/process/identity.ts';
 import { isBefore } from '../../text/time.ts';
+import { restoreMidTurn } from '../control/restore-protected.ts';
 import { traceEnvironment } from '../records/export-telemetry.ts';
 import { recordEvent } from '../records/journal.ts';
 import { backgroundWait } from '../turn/background-wait.ts';
 import { type Prompt, type Turn, withTurnState } from '../turn/turn.ts';
 import { RUNNER_TEXTS } from './messages.ts';
-import { countUsage, type Runner, restoreRewrittenState } from './runner.ts';
+import { countUsage, now, type Runner, restoreRewrittenState } from './runner.ts';
 import { activityOf } from './watch-agent.ts';
 
 /** Runs the agent once, to its end, and journals its outcome and cost. */
@@ -67,9 +68,7 @@ export async function runAgent(
   runner.agent = agent;
   const run = await agent.done;
   runner.agent = null;
-  // What the agent's hooks have restored, or kept as the user's change.
-  for (const { at, kind, text: message } of noticesOf(files, loopId))
-    if (at >= startedAt && ['restore', 'change'].includes(kind)) options.tell({ type: 'agent.notice', message });
+  tellRestored(runner, bound, run, startedAt);
   runner.spent.durationMs += run.durationMs;
   const restored = bound.signal().aborted
     ? null
@@ -78,6 +77,27 @@ export async function runAgent(
   if (failed !== null) throw failed;
   record(runner, bound, run);
   return { turn: { ...bound, loaded: { ...bound.loaded, restored } }, run };
+}
+
+const UNCOUNTED: ReadonlySet<FinishedRun['outcome']['kind']> = new Set([
+  ...(['rate-limited', 'authentication', 'billing', 'invalid-request', 'unguarded', 'options'] as const),
+  ...(['overloaded', 'crashed'] as const),
+]);
+
+/** Restores what no end of an iteration will, and tells what was restored since this instant, or kept as the user's change. */
+function tellRestored(runner: Runner, { loaded: { state, stored } }: Turn, run: FinishedRun, since: string): void {
+  const { files, loopId, options } = runner;
+  const isUnseen = run.outcome.kind === 'unguarded' || stored?.contract.agent !== undefined;
+  if (isUncounted(runner, run)) restoreMidTurn(files, state, { env: options.env, at: now(), isUnseen });
+  for (const { at, kind, text: message } of noticesOf(files, loopId))
+    if (at >= since && ['restore', 'change'].includes(kind)) options.tell({ type: 'agent.notice', message });
+}
+
+/** Returns whether no end of an iteration, which would examine the protected files, follows this run. */
+function isUncounted({ leave, interrupted }: Runner, { outcome: { kind } }: FinishedRun): boolean {
+  // The runner that has taken the loop over examines them.
+  if (leave.signal.aborted) return leave.signal.reason !== 'lease-lost';
+  return UNCOUNTED.has(kind) || (interrupted && kind !== 'ok');
 }
 
 /** Returns whether the guard was asked about a call of this loop since this instant: it records each call before it runs. */

@@ -10,6 +10,7 @@ import { endedState } from '../../state/with-state.ts';
 import { ifRefused, RalphError } from '../../text/message.ts';
 import { takeAllowRequest } from '../control/allow-request.ts';
 import { applyFlagFiles, operate } from '../control/operate.ts';
+import { restoreMidTurn } from '../control/restore-protected.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { projectionOf } from '../records/status-projection.ts';
@@ -34,7 +35,7 @@ export function watchOperator(runner: Runner): () => void {
         shown = Date.now();
         projectionOf(files, now()).status(now());
       }
-      if (contract) applyFlagFiles(files, options.env, now(), contract, { isOurs });
+      if (contract) applyFlagFiles(files, options.env, now(), contract, { isOurs, restore: restoreMidTurn });
       putBackCounters(runner);
       answerAllowRequest(runner);
       pollForChanges(runner);

@@ -66,7 +66,7 @@ async function proofAtEnd(
   }
 }
 
-/** Returns the lines of the report for a message, each after a line end; '' if no agent has worked. */
+/** Returns the lines of the report for a message, each after a line end; '' if no agent has changed anything. */
 export async function reportText(files: LoopFiles, state: LoopState | null, env: NodeJS.ProcessEnv): Promise<string> {
   const report = await reportAtEnd(files, state, env);
   return report === null || isEmpty(report) ? '' : `\n${reportLines(report).join('\n')}`;
@@ -77,9 +77,10 @@ export function messageBeside(report: string, state: LoopState | null, message: 
   return report !== '' && state?.status === 'ended' ? (state.ended.text ?? message) : message;
 }
 
-function isEmpty({ iterations, tokens, changes }: EndReport): boolean {
+function isEmpty({ iterations, tokens, changes, notices }: EndReport): boolean {
   const changed = changes === null ? 0 : changes.stat.length + changes.newFiles.length;
-  return iterations === 0 && tokens === null && changed === 0;
+  const isRestored = notices.some(({ kind }) => kind === 'restore' || kind === 'change');
+  return iterations === 0 && tokens === null && changed === 0 && !isRestored;
 }
 
 interface StoredReport {

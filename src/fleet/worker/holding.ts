@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { operate } from '../../drive/control/operate.ts';
+import { restoreMidTurn } from '../../drive/control/restore-protected.ts';
 import { steering } from '../../engine/events.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
@@ -266,7 +267,7 @@ export class LoopCommands {
   #operate(at: string, command: ReturnType<Parameters<typeof operate>[3]>): void {
     const { files, env } = this.#target;
     try {
-      operate(files, env, at, () => command);
+      operate(files, env, at, () => command, { restore: restoreMidTurn });
     } catch (error) {
       // The loop has ended meanwhile and cannot receive anything.
       if (!(error instanceof RalphError) || error.code !== 'no-loop') throw error;

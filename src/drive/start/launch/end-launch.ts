@@ -1,9 +1,10 @@
 import { exitCode } from '../../../engine/exit-code.ts';
-import { readContract } from '../../../state/loop-files.ts';
+import { readContract, readLoop } from '../../../state/loop-files.ts';
 import { missingProgram, show } from '../../../state/process/program.ts';
 import { hasUnverifiedCompletion, restoreState } from '../../../state/restore-state.ts';
 import { withState } from '../../../state/with-state.ts';
 import type { Message } from '../../../text/message.ts';
+import { restoreMidTurn } from '../../control/restore-protected.ts';
 import { applyEffects } from '../../records/apply-effects.ts';
 import { exportTelemetry } from '../../records/export-telemetry.ts';
 import { messageBeside, reportText } from '../../status/end-report.ts';
@@ -23,6 +24,8 @@ export async function endLaunch(
   const gone = missingProgram(loaded.stored?.contract.bundleDir ?? null);
   distrust(turn);
   const at = context.now();
+  const live = readLoop(files, loopId);
+  const restored = live === null ? [] : restoreMidTurn(files, live, { env: context.env, at });
   applyEffects(files, at, dispatch(turn, { type: 'interrupted', at, by: 'client-exit' }).effects);
   const { status, state, message } = standing(files, loopId);
   const left = state?.status === 'ended' ? undeliveredText(state) : null;
@@ -38,7 +41,7 @@ export async function endLaunch(
   const unsent = state && (await exportTelemetry(files, state, context.env));
   const code = exitCode(status, requiresProof && !isVerified(state));
   const why = gone !== null && state?.status !== 'ended' ? LAUNCH_TEXTS.programGone(gone) : null;
-  const parts = [why, messageBeside(report, state, text), left, running, unsent];
+  const parts = [why, messageBeside(report, state, text), ...restored.map(shown), left, running, unsent];
   const told = parts.filter((part) => part !== null).join(' ');
   return { code, message: `${told}${report}` };
 }

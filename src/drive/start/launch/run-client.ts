@@ -104,7 +104,7 @@ function endAtLimit(child: ChildProcess, turn: Turn, { headless }: ClientRun): N
     if (polls === 0) {
       if (state === null) return;
       const ended = orLogged(files, now(), 'launch', () =>
-        endOverBudget(files, state, contract, { at: now(), transcriptPath: null }),
+        endOverBudget(files, state, contract, { env: context.env, at: now(), transcriptPath: null }),
       );
       if (!ended) return;
     }
