@@ -179,6 +179,8 @@ export interface ApiError {
   readonly kind: 'rate-limited' | 'authentication' | 'billing' | 'invalid-request' | 'overloaded' | 'other';
   readonly message: string;
   readonly resetsAt: string | null;
+  /** Command of the client with which its user logs in again; absent: /login. */
+  readonly login?: string;
 }
 
 /** Maximum length of a message to the agent; a longer text belongs in the task file. */

@@ -182,7 +182,7 @@ function resumable(text: string, inSession = ', then send any message in the ses
 
 export const AWAITING_CONSENT: Message = advise('This loop awaits your consent.', 'Agree', 'consent');
 
-export function apiErrorText({ kind, message, resetsAt }: ApiError, mode: LoopMode): Message {
+export function apiErrorText({ kind, message, resetsAt, login = '/login' }: ApiError, mode: LoopMode): Message {
   const said = message.replace(/\.$/, '');
   switch (kind) {
     case 'rate-limited': {
@@ -194,7 +194,7 @@ export function apiErrorText({ kind, message, resetsAt }: ApiError, mode: LoopMo
         : { text: `${text} After that, send any message in the session to continue.` };
     }
     case 'authentication':
-      return resumable(`Paused: the API refused the credentials (${said}). Log in again (/login).`);
+      return resumable(`Paused: the API refused the credentials (${said}). Log in again (${login}).`);
     case 'billing':
       return resumable(`Paused: the API refused for billing reasons (${said}). Fix the billing problem.`);
     case 'invalid-request':

@@ -4,6 +4,7 @@ import type { HookHost } from './hook-io/hook-host.ts';
 
 const CLAUDE_HOOKS: HookHost = {
   name: 'claude-code',
+  login: '/login',
   agentVariable: 'CLAUDECODE',
   output: (_, answer) => ({ stdout: JSON.stringify(answer), stderr: '', code: 0 }),
   namesCallDir: false,

@@ -12,7 +12,7 @@ const LINE_WAIT_MS = 10_000;
 /** Records an API error that ended the turn without a Stop. Under `-p` the launcher records it (measured). */
 export async function stopFailure(context: DriverContext): Promise<{ systemMessage: string } | null> {
   if (ownLoop(context) === null) return null; // nothing to record, so nothing to wait for
-  const error = await failure(context);
+  const error = { ...(await failure(context)), ...(context.host && { login: context.host.login }) };
   const at = context.now();
   const notes = dispatchOwn(context, at, [{ type: 'api-error', at, error }]) ?? [];
   return notes.length === 0 ? null : { systemMessage: notes.join('\n') };

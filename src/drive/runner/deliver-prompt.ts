@@ -114,7 +114,11 @@ async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<
     case 'invalid-request':
     case 'unguarded':
     case 'options':
-      return dispatch(turn, { type: 'agent-failed', at, message: RUNNER_TEXTS.refused(outcome.kind, outcome.message) });
+      return dispatch(turn, {
+        type: 'agent-failed',
+        at,
+        message: RUNNER_TEXTS.refused(outcome.kind, outcome.message, turn.loaded.stored?.contract.host),
+      });
     case 'overloaded':
     case 'crashed':
       return tryAgain(runner, turn, outcome.message + lastWordsText(run.complaint));

@@ -1,4 +1,5 @@
 import type { PermissionRule, refusingRules } from '../../hosts/claude/permission-rules.ts';
+import { HOOK_HOSTS } from '../../hosts/hook-hosts.ts';
 import { advise, type Message, offer } from '../../text/message.ts';
 import { formatDuration } from '../../text/time.ts';
 import { shownPath } from '../control/messages.ts';
@@ -9,7 +10,7 @@ const MOST_RULES = 3;
 type Refusal = 'authentication' | 'billing' | 'invalid-request' | 'unguarded' | 'options';
 
 const REMEDIES: Record<Refusal, string> = {
-  authentication: 'Log in again (claude, then /login) or fix the API key.',
+  authentication: 'Log in again or fix the API key.',
   billing: 'Fix the billing problem.',
   'invalid-request': "Fix the agent's command, the model or the settings.",
   options: 'Correct the options after --, or the file that they name.',
@@ -51,8 +52,11 @@ export const RUNNER_TEXTS = {
   retry: (message: string, delayMs: number, nth: number, most: number): string =>
     `${message} Trying again in ${formatDuration(Math.ceil(delayMs / 1000) * 1000)} (${nth} of ${most}).`,
   gaveUp: (message: string): Message => advise(`Stopped: ${message}`, 'Resume', 'resume'),
-  refused: (kind: Refusal, message: string): Message =>
-    advise(`Stopped: ${message} ${REMEDIES[kind]}`, 'Resume', 'resume'),
+  refused: (kind: Refusal, message: string, host: string | undefined): Message => {
+    const login = host === undefined ? 'claude, then /login' : HOOK_HOSTS.find(({ name }) => name === host)?.login;
+    const remedy = REMEDIES[kind].replace('Log in again', `Log in again (${login})`);
+    return advise(`Stopped: ${message} ${remedy}`, 'Resume', 'resume');
+  },
   restored: (moved: string): string =>
     `The loop's state was changed by another program and was restored. The changed file is ${moved}.`,
   checkDenied: (check: string, option: string | null, ruled: string): string =>

@@ -36,6 +36,7 @@ const UNSEEN = `this Codex lets you type into running commands, which no hook se
 
 export const CODEX_HOOKS: HookHost = {
   name: 'codex',
+  login: 'codex login',
   // A message typed while the agent works is delivered with the id of the turn that it joins.
   read: (payload) => ({ ...payload, prompt_id: payload['turn_id'] }),
   agentVariable: 'CODEX_CI',

@@ -9,6 +9,7 @@ import { apiErrorKind } from '../agent/classify-run.ts';
 import { scan } from '../claude/transcript/transcript.ts';
 import { countOf, type Fields, fieldsOf, listOf, textOf, textOrNull } from '../fields.ts';
 import type { SessionError } from '../host.ts';
+import { CODEX_HOOKS } from './hook-output.ts';
 
 /**
  * Reads what the stream lacks from the rollouts of a thread and of its subagents as they grow: the tokens of each request,
@@ -107,7 +108,7 @@ export function rolloutError(path: string | null): SessionError | null {
     const known = apiErrorKind(term);
     const isServers = known === 'other' && status !== null && status >= 500;
     const shown = { message: message.slice(0, 500), resetsAt, at: textOrNull(timestamp) };
-    return { kind: isServers ? 'overloaded' : known, ...shown };
+    return { kind: isServers ? 'overloaded' : known, login: CODEX_HOOKS.login, ...shown };
   });
 }
 

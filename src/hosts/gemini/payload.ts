@@ -36,6 +36,7 @@ export const MACHINE_FOLDER = MACHINE_FOLDERS[process.platform] ?? '/etc/gemini-
 
 export const GEMINI_HOOKS: HookHost = {
   name: 'gemini',
+  login: '/auth',
   agentVariable: 'GEMINI_CLI',
   // Its servers have the first one, too.
   shellMarks: ['GEMINI_CLI=1', 'GIT_PAGER=cat'],

@@ -11,6 +11,8 @@ export interface HookOutput {
 /** How the hooks of a client are called and answered. */
 export interface HookHost {
   readonly name: string;
+  /** Command with which its user logs in again, in a session if it begins with a slash, else in a shell. */
+  readonly login: string;
   /**
    * Returns a payload with the events, tools and fields of Claude Code; `ignored` for a call that means nothing to a loop. Absent
    * if the client itself uses these.

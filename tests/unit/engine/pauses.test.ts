@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { RUNNER_TEXTS } from '../../../src/drive/runner/messages.ts';
 import type { ApiError, EngineEvent } from '../../../src/engine/events.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { transition } from '../../../src/engine/transition.ts';
+import { CODEX_HOOKS } from '../../../src/hosts/codex/hook-output.ts';
 import { localTime } from '../../../src/text/time.ts';
 import {
   after,
@@ -134,6 +136,15 @@ describe('an API error', () => {
       'Paused: the API refused the credentials (Please run /login). Log in again (/login).',
     );
     assert.match(state.paused.message, /\(Please run \/login\)\. Log in .* session: ralph-loop resume\.$/);
+  });
+
+  test('names the login of the client that reported it', () => {
+    const { state } = after(running(), LOOP, refused({ kind: 'authentication', login: CODEX_HOOKS.login }));
+    assert.ok(state.status === 'paused');
+    assert.match(state.paused.message, /Log in again \(codex login\)\./);
+    const said = (host?: string) => RUNNER_TEXTS.refused('authentication', 'no.', host).text;
+    assert.equal(said('codex'), 'Stopped: no. Log in again (codex login) or fix the API key.');
+    assert.equal(said(), 'Stopped: no. Log in again (claude, then /login) or fix the API key.', 'control');
   });
 });
 
