@@ -97,6 +97,18 @@ test('a session whose client dies in a call that changed a protected file restor
   });
 });
 
+test('what a user writes after client and launcher were killed in a call stays when the loop is cancelled', async () => {
+  const main = steps([bash('node job.mjs change; kill -9 $(ps -o ppid= -p $PPID) $PPID')]);
+  await inLoopProject({ standIn: !IS_LONG, frontmatter: FRONTMATTER, files: FILES }, main, async (project) => {
+    await project.run();
+    assert.equal(project.workspace.read('tests/a.test.js'), 'spoiled', 'control: nothing has restored it');
+    project.workspace.write('tests/a.test.js', 'mine\n');
+    const { code, stdout } = project.main(['cancel']);
+    assert.equal(code, 0, stdout);
+    assert.equal(project.workspace.read('tests/a.test.js'), 'mine\n');
+  });
+});
+
 for (const driver of ['hook', 'runner'] as const)
   test(`${driver}: a loop that is cancelled in a call restores what the call has changed so far`, async () => {
     const main = steps([bash('node job.mjs change; until [ -e over ]; do sleep 0.1; done'), text('over')]);

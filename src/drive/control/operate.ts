@@ -42,7 +42,7 @@ export function continueNow({ status }: LoopState): OperatorCommand {
 interface OperateOptions {
   /** Recorded with the command. */
   readonly from?: Person | undefined;
-  /** Restores protected files if the command ends the loop; a hook, which looks after each call, does not load it. */
+  /** Restores protected files if the command ends a loop at work; a hook, which looks after each call, does not load it. */
   readonly restore?: typeof restoreMidTurn | undefined;
 }
 
@@ -74,10 +74,13 @@ export function operate(
     const written = (): void => recordEffects(files, at, [...earlier, ...signed]);
     return { next, result: { before, after: next, effects: signed }, written };
   });
-  if (done.after.status === 'ended') restore?.(files, done.before, { env, at });
-  // The process that counted the last iteration is dead, so this one has to show it.
-  if (done.after.status === 'ended' && isDriverAlive(files, done.before) === false)
-    projectionOf(files, at).lost(countedBy(done.before));
+  if (done.after.status === 'ended') {
+    const isAlive = isDriverAlive(files, done.before);
+    // Since its driver died, a user may have edited these files, as work of their own.
+    if (isAlive === true) restore?.(files, done.before, { env, at });
+    // The process that counted the last iteration is dead, so this one has to show it.
+    if (isAlive === false) projectionOf(files, at).lost(countedBy(done.before));
+  }
   applyRecorded(files, at, done.effects);
   return done;
 }
