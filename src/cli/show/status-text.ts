@@ -158,7 +158,7 @@ function clientText(status: LiveLoop, at: string, paint: Paint): string {
   if (!clientAlive) return paint('red', `process ${clientPid} has exited: ${resume}`);
   if (silentSince === undefined) return `process ${clientPid}`;
   const silent = formatDuration(elapsed(silentSince, at));
-  return `process ${clientPid}, silent for ${silent}: a long call, or it asks you in its session`;
+  return `process ${clientPid}, silent for ${silent}: a long call, or it is waiting for your answer`;
 }
 
 function usageText(usage: NonNullable<LiveLoop['usage']>, iteration: number): string {

@@ -229,8 +229,8 @@ async function openView(
     if (!isKnown || (await read()).kind !== 'answer') {
       // Another program wrote the index, a killed process left a lock, or only the repository can read it.
       for (const path of [index, `${index}.lock`]) removeIfThere(path);
-      const anew = await read();
-      if (anew.kind !== 'answer') return async () => anew;
+      const again = await read();
+      if (again.kind !== 'answer') return async () => again;
     }
     keep();
   }

@@ -74,7 +74,7 @@ test('status says how long a client that records no dialogs is silent; control: 
   const context = { now: () => new Date().toISOString(), paint: (_: string, text: string) => text };
   assert.match(
     statusText(live(), context as CommandContext),
-    /process \d+, silent for 3m: a long call, or it asks you in its session/,
+    /process \d+, silent for 3m: a long call, or it is waiting for your answer/,
   );
   utimesSync(transcriptPath, new Date(), new Date());
   assert.equal(silence(), undefined, 'control: it has just written');
